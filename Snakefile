@@ -12,25 +12,11 @@
 # snakemake -c2 figures/pldi17_fig9.png      one figure; only its experiment is measured
 # python -m harness figures                  the same, with a lock, progress, and on with what was interrupted
 
-from snakemake.utils import min_version
 
-min_version("9.0")
-
-
-include: "harness/workflow/common.smk"
-
-
-report: "harness/workflow/captions/workflow.rst"
+include: "harness/workflow/rules.smk"
 
 
 rule all:
     input:
         DRAWN,
         CLAIMS,
-
-
-include: "harness/workflow/measure.smk"
-include: "harness/workflow/aggregate.smk"
-include: "harness/workflow/bench.smk"
-include: "harness/workflow/figures.smk"
-include: "harness/workflow/claims.smk"

@@ -4,14 +4,20 @@ MILLRACE_SANITIZE=thread|address|undefined builds with that sanitizer; MILLRACE_
 optimisation flags.
 """
 
+import json
 import os
 import shlex
+import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
-from setuptools import Extension, setup
+from setuptools import Extension, find_namespace_packages, setup
+from setuptools.command.build_py import build_py
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parent.absolute()
+sys.path.insert(0, str(ROOT / "harness" / "files"))
+from instructions import needed  # noqa: E402  # without the package, which is not built yet
+
 RUNTIME = Path("harness/runtime")
 SHARED = Path("harness")
 OTHERS = (
@@ -76,10 +82,41 @@ extensions = [
     for source in sorted((ROOT / room).glob("*.pyx"))
 ]
 
+DATA = (".c", ".css", ".csv", ".h", ".hpp", ".html", ".js", ".json", ".lock", ".properties")
+DATA += (".pxd", ".pyx", ".rst", ".smk", ".yaml")
+PEERS = (".go", ".java", ".mod", ".rs", ".sha256", ".toml", ".xml", ".cpp")
+"""Endings of files that the package reads, shows, or compiles against; and of peers' programs."""
+
+
+class WithData(build_py):
+    """Add what `harness.files.places` finds in an installed package: `config/` as
+    `harness/config/`; and the level of the CPU that the compiled modules need.
+    """
+
+    def run(self):
+        super().run()
+        if self.editable_mode:
+            return
+        built = Path(self.build_lib)
+        for folder, endings in (("harness", DATA + PEERS), ("config", (".json", ".yaml"))):
+            for path in sorted((ROOT / folder).rglob("*")):
+                if path.suffix in endings or path.name in ("Snakefile", "README.md"):
+                    to = built / ("" if folder == "harness" else "harness") / path.relative_to(ROOT)
+                    self.mkpath(str(to.parent))
+                    self.copy_file(str(path), str(to))
+        (built / "harness" / "built_for.json").write_text(json.dumps(needed(flags)) + "\n")
+
+
 setup(
+    packages=find_namespace_packages(
+        include=("harness*", "topologies*"), exclude=("*.__pycache__",)
+    ),
+    py_modules=["millrace"],
+    cmdclass={"build_py": WithData},
+    options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=cythonize(
         extensions,
-        nthreads=2,
+        nthreads=os.cpu_count(),
         language_level=3,
         build_dir="build/cython",
         emit_linenums=bool(sanitizer),
@@ -90,5 +127,5 @@ setup(
             "initializedcheck": False,
             "freethreading_compatible": False,
         },
-    )
+    ),
 )

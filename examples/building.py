@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILT = HERE.parent / "build" / "examples"
-HEADERS = HERE.parent / "harness" / "runtime" / "native"
+HEADERS = HERE.parent / "harness" / "native"
 
 
 def shared_library(source: str | Path, *flags: str) -> Path:

@@ -6,7 +6,10 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.util import spec_from_loader
 from sys import meta_path
 
-__version__ = "0.1.0"
+try:
+    from harness.built_version import version as __version__
+except ModuleNotFoundError:  # a checkout: records have its commit
+    __version__ = "0.1.0"
 
 MOVED = {
     "annotations": "graph.annotations",

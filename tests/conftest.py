@@ -1,5 +1,5 @@
-"""What all tests share: the order in which their files begin, who runs them, and the cases that
-property tests try.
+"""Settings that all tests share: the order in which their files begin, who runs them, and the cases
+that property tests try.
 
 The same cases each time, so that a change alone makes a test fail; `--hypothesis-profile default`
 tries new ones.
@@ -17,8 +17,12 @@ from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 settings.register_profile(
-    "repeatable", derandomize=True, deadline=None
-)  # no deadline: the machine may be busy
+    # no deadline: the machine may be busy; half of the usual examples, as they are always the same
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+)
 settings.load_profile("repeatable")
 
 # Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two

@@ -9,6 +9,7 @@ one.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -24,11 +25,21 @@ WORDS = re.compile(r"\b(whoever|told|shall)\b", re.IGNORECASE)
 DOCSTRING = re.compile(r'^[ \t]*(?:[rR]?)"""(.*?)"""', re.DOTALL | re.MULTILINE)
 
 
-def faults(text: str) -> Iterator[tuple[int, str]]:
+def docstrings(text: str, is_python: bool) -> Iterator[tuple[int, str]]:
+    """Yield the line and the words of each docstring: a string that is a statement by itself."""
+    if is_python:
+        for node in ast.walk(ast.parse(text)):
+            match node:
+                case ast.Expr(value=ast.Constant(value=str(words)) as value):
+                    yield value.lineno, words.strip()
+    else:  # Cython and Snakemake
+        for found in DOCSTRING.finditer(text):
+            yield text.count("\n", 0, found.start()) + 1, found.group(1).strip()
+
+
+def faults(text: str, is_python: bool = True) -> Iterator[tuple[int, str]]:
     """Yield the line and the fault of each docstring that breaks the rule."""
-    for found in DOCSTRING.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        words = found.group(1).strip()
+    for line, words in docstrings(text, is_python):
         if OPENINGS.match(words):
             yield (
                 line,
@@ -45,7 +56,7 @@ def main(folders: list[str]) -> int:
         for path in sorted(
             path for kind in ("py", "pyx", "smk") for path in Path(folder).rglob(f"*.{kind}")
         ):
-            for line, fault in faults(path.read_text(encoding="utf-8")):
+            for line, fault in faults(path.read_text(encoding="utf-8"), path.suffix == ".py"):
                 print(f"{path}:{line}: docstring {fault}")
                 wrong += 1
     return int(wrong > 0)

@@ -38,8 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 CLOSE = 0.15
-"""By how much the time that a page names may differ from what a dry run of the profile counts, as a
-share.
+"""Share by which the time that a page names may differ from what a dry run of the profile counts.
 """
 
 
@@ -78,12 +77,12 @@ def periods(name: str, experiment: str) -> int:
 
 
 def minutes(name: str):
-    """What a dry run counts for a profile, about."""
+    """Return what a dry run counts for a profile, about."""
     return pytest.approx(sum(block.estimated_s for block in profile(name).blocks()) / 60, rel=CLOSE)
 
 
 def hours(name: str):
-    """The same in hours."""
+    """Return the same in hours."""
     return pytest.approx(
         sum(block.estimated_s for block in profile(name).blocks()) / 3600, rel=CLOSE
     )
@@ -101,8 +100,8 @@ def default(function: object, name: str) -> object:
 
 
 def by_sources() -> list[int]:
-    """Of PacketAnalysis: operators a source, and those in common; ports that are threaded by hand
-    likewise.
+    """Return of PacketAnalysis: operators a source, and those in common; ports that are threaded by
+    hand likewise.
     """
     one, two = (by_hand("packet-analysis", sources=sources) for sources in (1, 2))
     return [two[0] - one[0], 2 * one[0] - two[0], two[1] - one[1], 2 * one[1] - two[1]]
@@ -289,7 +288,7 @@ LAWS = {
     ("docs/laws-millrace.md", "## Queues and threads"): (Decides.QUEUES, "millrace"),
     ("docs/laws-millrace.md", "## Threads and replicas"): (Decides.REPLICAS, "millrace"),
 }
-"""Where the first table of settings after a text is that of a law."""
+"""Texts after which the first table of settings is that of a law."""
 
 
 def value_of(text: str) -> float:

@@ -1,4 +1,4 @@
-"""What the Makefile decides before it makes anything."""
+"""Tests of what the Makefile decides before it makes anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.machines.constants import ROOT
+from harness.files.places import CODE as ROOT
 
 
 @pytest.mark.parametrize(

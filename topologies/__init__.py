@@ -1,8 +1,8 @@
 """Topologies: the named graphs that a run can execute. One module of this package is one topology.
 
 A module that holds `TOPOLOGY = Topology(...)` is found automatically; no other file lists it
-(`costs` is shared by them). Its file has the topology's name, with `_` for `-`, and is imported
-when the topology is requested.
+(`costs` and `jobs` are shared by them). Its file has the topology's name, with `_` for `-`, and is
+imported when the topology is requested.
 
 Each mistake of a user about a topology is a UserError that names the parameter, the rule and the
 value.
@@ -15,6 +15,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from harness.errors import UserError
 from harness.graph import Graph
@@ -42,8 +43,6 @@ class Parameter:
     words: tuple[str, ...] = ()
     path: bool = False  # it may name a file
     url: bool = False  # it may be a web address
-    # words whose input can be read only once, so that only one run is possible
-    once: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
@@ -76,6 +75,13 @@ class Parameter:
                 f"{_shown(value)}"
             )
         return number
+
+
+def choice(name: str, meaning: str, *words: str, **further: Any) -> Parameter:
+    """Return a parameter that takes one of `words`, the first one by default; `further` as of
+    `Parameter`.
+    """
+    return Parameter(name, words[0], "", None, None, meaning, words, **further)
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,7 @@ class _Topologies(Mapping[str, Topology]):
         return len(self._modules)
 
 
-SHARED = frozenset(("costs",))
+SHARED = frozenset(("costs", "inputs", "jobs"))
 """Modules of this package that are no topologies."""
 
 TOPOLOGIES: Mapping[str, Topology] = _Topologies()

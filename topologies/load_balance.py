@@ -19,7 +19,7 @@ from dataclasses import replace
 from harness.graph import Graph
 from harness.graph.balance import MAX_PERIOD_S
 from harness.graph.values import MAX_BURST_S, MAX_QUEUE_CAPACITY, MAX_THREADS, MAX_TUPLES
-from topologies import PAYLOAD, Parameter, Topology
+from topologies import PAYLOAD, Parameter, Topology, choice
 from topologies.costs import COST, SKEWED, work_costs
 
 CONSTANT, BURSTY_COST, BURSTY_RATE = LOADS = ("constant", "bursty-cost", "bursty-rate")
@@ -106,7 +106,7 @@ TOPOLOGY = Topology(
             meaning=f"of each work operator, at its highest; {SKEWED}: 1 to 10,000",
         ),
         PAYLOAD,
-        Parameter("load", CONSTANT, "", None, None, "what comes in bursts", LOADS),
+        choice("load", "what comes in bursts", *LOADS),
         Parameter(
             "cycle",
             100_000_000,
@@ -126,9 +126,7 @@ TOPOLOGY = Topology(
             int(MAX_BURST_S * 1e3),
             f"{BURSTY_RATE}: between two bursts",
         ),
-        Parameter(
-            "elastic", YES, "", None, None, "whether the number of active ports changes", (YES, NO)
-        ),
+        choice("elastic", "whether the number of active ports changes", YES, NO),
         Parameter(
             "initial",
             AUTO,
@@ -143,9 +141,7 @@ TOPOLOGY = Topology(
         ),
         Parameter("tolerance", 5, "%", 0, 100, "throughputs that differ by less are the same"),
         Parameter("period", 5000, "ms", 1, int(MAX_PERIOD_S * 1e3), "between two decisions"),
-        Parameter(
-            "rapid", NO, "", None, None, "whether the number of ports grows by a factor", (NO, YES)
-        ),
+        choice("rapid", "whether the number of ports grows by a factor", NO, YES),
     ),
     size=lambda workers, **_: 2 * workers + 3,
     build=build,

@@ -13,10 +13,9 @@ on, without end or `cycles` times.
 from __future__ import annotations
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
-from topologies import Parameter, Topology
+from topologies import Parameter, Topology, choice
+from topologies.inputs import CYCLES, HAND, PLACEMENT, file_of, given
 
-ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
 FIGURE, LARGE = "figure", "large"
 OPERATORS = {FIGURE: 14, LARGE: 27}
 MOST_RECORDS = 10**8
@@ -36,11 +35,10 @@ def build(
     over.
     """
     # late: it is compiled, and other topologies do not need it
-    from harness.applications.login_failures import FORMS, SECOND, input_of
+    from harness.applications.login_failures import FORMS, SECOND, input_of, stream_of
 
-    text, truncated = input_of(records, seed, "" if input == GENERATED else input)
-    times = 0 if cycles == ENDLESS else cycles
     rule = lateness * SECOND, jump * SECOND
+    text, truncated, times = given(input, cycles, records, seed, input_of, stream_of)
     return FORMS[form](text, truncated, times, placement == HAND, rule=rule).graph
 
 
@@ -49,32 +47,13 @@ TOPOLOGY = Topology(
     summary="failed logins in a system log: an application on real data",
     source="P17 §2.1, Figure 1",
     takes=(
-        Parameter(
-            "form",
-            FIGURE,
-            "",
-            None,
-            None,
-            "the paper's figure, or the larger one with break-ins",
-            (FIGURE, LARGE),
-        ),
+        choice("form", "the paper's figure, or the larger one with break-ins", FIGURE, LARGE),
         Parameter("records", 100_000, "lines", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "a file of lines to read instead, plain or gzip",
-            (GENERATED,),
-            path=True,
-        ),
-        Parameter(
-            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-        ),
+        file_of("a file of lines to read instead"),
+        CYCLES,
         Parameter("lateness", 3600, "s", 0, 10**9, "of lines, for break-ins"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one line may make, for break-ins"),
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        PLACEMENT,
     ),
     size=lambda form, **_: OPERATORS[form],
     build=build,

@@ -9,11 +9,12 @@ source has the packets of some clients. The input is repeated, with times that g
 
 from __future__ import annotations
 
+from harness.errors import UserError
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
-from topologies import Parameter, Topology
+from topologies import Parameter, Topology, choice
+from topologies.inputs import CYCLES, GENERATED, HAND, NONE, ONCE, PLACEMENT, file_of, given
 
-ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
+BUILT_IN = "built-in"
 MOST_RECORDS = 10**7
 MOST_SOURCES = 64
 
@@ -25,6 +26,9 @@ def build(
     cycles: int | str,
     lateness: int,
     jump: int,
+    listed: str,
+    services: str,
+    own: str,
     placement: str,
     seed: int,
 ) -> Graph:
@@ -33,13 +37,29 @@ def build(
     """
     # late: it is compiled, and other topologies do not need it
     from harness.applications import packet_analysis as application
+    from harness.applications.given_input import is_stream
 
-    data, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
-    times = 0 if cycles == ENDLESS else cycles
+    if sources > 1 and cycles == ONCE and input != GENERATED:
+        if is_stream(input):
+            raise UserError(f"sources must be 1 where input is a pipe, not {sources}")
+        cycles = 1  # several sources share what is held in memory
     rule = lateness * application.SECOND, jump * application.SECOND
+    known = application.KnownDomains(
+        application.LISTED if listed == BUILT_IN else application.domains_in(listed),
+        application.SERVICES + (() if services == BUILT_IN else application.domains_in(services)),
+        () if own == NONE else application.domains_in(own),
+    )
+    data, truncated, times = given(
+        input, cycles, records, seed, application.input_of, application.stream_of
+    )
     return application.PacketAnalysis(
-        data, truncated, times, sources, placement == HAND, rule=rule
+        data, truncated, times, sources, placement == HAND, rule=rule, known=known
     ).graph
+
+
+def of_domains(name: str, default: str, meaning: str) -> Parameter:
+    """Return a parameter for a file of domains, one a line."""
+    return choice(name, meaning, default, path=True)
 
 
 TOPOLOGY = Topology(
@@ -49,22 +69,14 @@ TOPOLOGY = Topology(
     takes=(
         Parameter("sources", 1, "sources", 1, MOST_SOURCES, "each with 16 channels"),
         Parameter("records", 100_000, "packets", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "a file of packets in pcap or pcapng, plain or gzip",
-            (GENERATED,),
-            path=True,
-        ),
-        Parameter(
-            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-        ),
+        file_of("a file in pcap or pcapng"),
+        CYCLES,
         Parameter("lateness", 3600, "s", 0, 10**9, "of packets"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one packet may make"),
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        of_domains("listed", BUILT_IN, "of domains to report: a block list"),
+        of_domains("services", BUILT_IN, "of more domains whose names may carry data"),
+        of_domains("own", NONE, "of domains of your own, in which nothing is searched"),
+        PLACEMENT,
     ),
     size=lambda sources, **_: 274 * sources + 113,
     build=build,

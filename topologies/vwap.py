@@ -8,10 +8,9 @@ in CSV, plain or gzip. It is repeated without end, or `cycles` times.
 from __future__ import annotations
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
+from topologies.inputs import CYCLES, HAND, PLACEMENT, file_of, given
 
-ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
 MOST_RECORDS = 10**8
 
 
@@ -20,10 +19,10 @@ def build(records: int, input: str, cycles: int | str, placement: str, seed: int
     over.
     """
     # late: it is compiled, and other topologies do not need it
-    from harness.applications.vwap import Vwap, input_of
+    from harness.applications.vwap import Vwap, input_of, stream_of
 
-    text, truncated = input_of(records, seed, "" if input == GENERATED else input)
-    return Vwap(text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph
+    text, truncated, times = given(input, cycles, records, seed, input_of, stream_of)
+    return Vwap(text, truncated, times, placement == HAND).graph
 
 
 TOPOLOGY = Topology(
@@ -32,20 +31,9 @@ TOPOLOGY = Topology(
     source="M19 §4.2",
     takes=(
         Parameter("records", 100_000, "records", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "a CSV file of trades and quotes, plain or gzip",
-            (GENERATED,),
-            path=True,
-        ),
-        Parameter(
-            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-        ),
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        file_of("a CSV file of trades and quotes"),
+        CYCLES,
+        PLACEMENT,
     ),
     size=lambda **_: 52,
     build=build,

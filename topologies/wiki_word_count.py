@@ -10,10 +10,19 @@ socket, and serves a page.
 from __future__ import annotations
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
-from topologies import Parameter, Topology
+from topologies import Parameter, Topology, choice
+from topologies.inputs import (
+    CYCLES,
+    ENDLESS,
+    GENERATED,
+    HAND,
+    NONE,
+    ONCE,
+    PLACEMENT,
+    file_of,
+    given,
+)
 
-ENDLESS, GENERATED, HAND, NONE, STANDARD = "endless", "generated", "hand", "none", "standard"
 MOST_RECORDS = 10**7
 
 
@@ -36,13 +45,13 @@ def build(
 
     by_hand, published = placement == HAND, None if port == NONE else port
     rule = lateness * application.SECOND, jump * application.SECOND
-    if url != NONE or input == STANDARD:
-        return application.WikiWordCount.live(
-            None if url == NONE else url, by_hand, published, rule=rule
-        ).graph
-    text, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
+    if url != NONE:
+        return application.WikiWordCount.live(url, by_hand, published, rule=rule).graph
+    text, truncated, times = given(
+        input, cycles, records, seed, application.input_of, application.stream_of
+    )
     return application.WikiWordCount(
-        text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published, rule=rule
+        text, truncated, times, by_hand, port=published, rule=rule
     ).graph
 
 
@@ -50,8 +59,8 @@ def wrong(input: str, url: str, cycles: int | str, **_: object) -> str | None:
     """Return the broken rule if there are two inputs, or a live one must be repeated; else None."""
     if url != NONE and input != GENERATED:
         return "url must be none where input is given"
-    if cycles != ENDLESS and (url != NONE or input == STANDARD):
-        return f"cycles must be endless where input is live, not {cycles}"
+    if url != NONE and cycles not in (ENDLESS, ONCE):
+        return f"cycles must be endless or once where url is given, not {cycles}"
     return None
 
 
@@ -61,36 +70,15 @@ TOPOLOGY = Topology(
     source="M19 §2, Figure 2",
     takes=(
         Parameter("records", 20_000, "changes", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "a file of changes in lines of JSON, plain or gzip; or standard input",
-            (GENERATED, STANDARD),
-            path=True,
-            once=(STANDARD,),
-        ),
-        Parameter(
-            "url",
-            NONE,
-            "",
-            None,
-            None,
-            "of a stream of server-sent events to read instead",
-            (NONE,),
-            url=True,
-        ),
+        file_of("changes in lines of JSON"),
+        choice("url", "of a stream of server-sent events to read instead", NONE, url=True),
         Parameter(
             "port", NONE, "", 1, 65535, "of a web socket and a page that show the result", (NONE,)
         ),
-        Parameter(
-            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-        ),
+        CYCLES,
         Parameter("lateness", 10, "s", 0, 10**9, "of changes"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one change may make"),
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        PLACEMENT,
     ),
     size=lambda **_: 17,
     build=build,

@@ -25,6 +25,7 @@ cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:
         pass
     cdef cppclass Lines(Operator):
         Lines(const char* text, size_t size, uint32_t outputs, uint64_t cycles) except +
+        Lines(uint32_t outputs) except +
     cdef cppclass InTurn[T](Operator):
         InTurn(uint32_t outputs) except +
     cdef cppclass Parse(Operator):
@@ -66,6 +67,12 @@ def lines(bytes text, uint32_t outputs, uint64_t cycles):
     ever).
     """
     return Compiled().own(new Lines(text, len(text), outputs, cycles), text)
+
+
+def lines_in_pieces(uint32_t outputs):
+    """Return a source of the lines of an input that comes in pieces, to its output ports in turn.
+    """
+    return Compiled().own(new Lines(outputs), None)
 
 
 def lines_in_turn(uint32_t outputs):

@@ -12,7 +12,7 @@ import random
 from functools import partial
 
 from harness.applications import login
-from harness.applications.given_input import read_input
+from harness.applications.given_input import StreamedInput, read_input, source_of, truncated_inputs
 from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.schema import Schema
@@ -101,12 +101,26 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     if not path:
         return generate(records, seed), False
     given = read_input(path)
-    if login.lines(given.data[: 2**20], 1, 1).counted(3) == 0:
+    _check(path, given.data[: 2**20])
+    return given.data, given.truncated
+
+
+def stream_of(path: str) -> StreamedInput:
+    """Return a log that is read once, as a stream. Raises UserError for a file without any line of
+    a log.
+    """
+    stream = StreamedInput(path)
+    if not stream.live:
+        _check(path, stream.head(lambda _: False))
+    return stream
+
+
+def _check(path: str, head: bytes) -> None:
+    if login.lines(head, 1, 1).counted(3) == 0:
         raise UserError(
             f"{path}: must be lines of a system log (time, host, service, message); none of its "
             "first MiB is one"
         )
-    return given.data, given.truncated
 
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -167,12 +181,23 @@ class Built:
     """A graph, and its operators' counters, which `graph.counts` returns when a run is over."""
 
     def __init__(
-        self, name: str, text: bytes, truncated: bool, cycles: int, ports: int, keep: int
+        self,
+        name: str,
+        text: bytes | StreamedInput,
+        truncated: bool,
+        cycles: int,
+        ports: int,
+        keep: int,
     ) -> None:
         self.graph = Graph(name, payload=0)
         self.graph.counts = self.counts
-        self.truncated, self.keep = truncated, keep
-        self.lines = login.lines(text, ports, cycles)
+        self.keep = keep
+        self.lines, self.step = source_of(
+            text,
+            truncated,
+            partial(login.lines, text, ports, cycles),
+            partial(login.lines_in_pieces, ports),
+        )
         self.broken: list[Compiled] = []
         self.parsed: list[Compiled] = []
         self.late: list[Compiled] = []
@@ -180,7 +205,7 @@ class Built:
         self.sinks: dict[str, tuple[Compiled, Schema]] = {}
         self.join: Compiled | None = None  # in the larger form
         self.source = self.graph.typed_source(
-            "lines", self.lines.step, [LINE] * ports, cost=COSTS["lines"]
+            "lines", self.step, [LINE] * ports, cost=COSTS["lines"]
         )
 
     def add(
@@ -212,6 +237,7 @@ class Built:
             BREAK_IN: (login.collect_break_ins, FOUND_BREAK_IN),
         }[schema]
         compiled = made(self.keep)
+        compiled.results = found
         self.sinks[name] = (compiled, found)
         sink = self.graph.typed_sink(name, compiled.process, schema)
         for port in feeds:
@@ -227,7 +253,7 @@ class Built:
             compiled.counted(0) for compiled in self.broken
         )
         found["others"] = sum(compiled.counted(1) for compiled in self.parsed)
-        found["truncated"] = int(self.truncated)
+        found["truncated"] = truncated_inputs(self.step)
         if self.ahead is not None:
             found["late"] = sum(compiled.counted(0) for compiled in self.late)
             found["ahead of time"] = self.ahead.counted(0)
@@ -243,7 +269,7 @@ class Built:
 
 
 def build_figure(
-    text: bytes,
+    text: bytes | StreamedInput,
     truncated: bool,
     cycles: int,
     by_hand: bool,
@@ -278,7 +304,7 @@ def build_figure(
 
 
 def build_large(
-    text: bytes,
+    text: bytes | StreamedInput,
     truncated: bool,
     cycles: int,
     by_hand: bool,

@@ -11,14 +11,18 @@ import heapq
 import math
 import random
 import struct
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
 from harness.applications import packets
-from harness.applications.given_input import read_input
+from harness.applications.given_input import StreamedInput, read_input, truncated_inputs
+from harness.engine.left_out import TRUNCATED
 from harness.errors import UserError
 from harness.graph import Graph, Operator
+from harness.graph.functions.compiled import StepFunction
 from harness.graph.schema import Schema
 from harness.operators.compiled import Compiled, collect, kept
 
@@ -147,6 +151,18 @@ SERVICES = (
 LISTED = ("malware.example", "phishing.example", "botnet.example", "clicks.invalid")
 """Block list: reserved names, for which the generated input asks."""
 
+
+@dataclass(frozen=True)
+class KnownDomains:
+    """Lists of domains, each with all that is below them: block list, services whose names carry
+    data as they are meant to, and domains of one's own, in which nothing is searched.
+    """
+
+    listed: tuple[str, ...] = LISTED
+    services: tuple[str, ...] = SERVICES
+    own: tuple[str, ...] = ()
+
+
 WEIGHTS = (-22.4631, 0.4568, -1.7053, 0.2292, -5.8776)
 """Logistic regression for a made-up label, on 1, length, entropy [bit], share of digits, mean log
 likelihood of its pairs.
@@ -158,6 +174,44 @@ ones were taken for made up, and 4.0 % of the made-up ones for natural."""
 
 COSTS = {"packets": 150, "query": 150, "label": 100, "alert": 100}
 """Approximate cost of a tuple [FLOP], for the size of batches."""
+
+
+# -- lists of domains ------------------------------------------------------------------------------
+
+
+@cache
+def public_suffixes() -> tuple[str, ...]:
+    """Return the rules of the public suffix list (https://publicsuffix.org/list/), as names have
+    them in DNS. The package publicsuffixlist holds the list.
+    """
+    text = resources.files("publicsuffixlist").joinpath("public_suffix_list.dat")
+    rules = []
+    for line in text.read_text(encoding="utf-8").splitlines():
+        rule = line.split(" ")[0].strip().lower()
+        if rule and not rule.startswith("//"):
+            mark = next((mark for mark in ("!", "*.") if rule.startswith(mark)), "")
+            rules.append(mark + rule.removeprefix(mark).encode("idna").decode())
+    return tuple(rules)
+
+
+def domains_in(path: str) -> tuple[str, ...]:
+    """Return the domains in a file, one a line; what follows # is a comment, and so is an address
+    before a domain, as in files of hosts. Raises UserError, in one line, for one that is none.
+    """
+    found = []
+    for number, line in enumerate(read_input(path).data.decode(errors="replace").splitlines(), 1):
+        fields = line.partition("#")[0].split()
+        if not fields:
+            continue
+        name = fields[-1].strip(".").lower()
+        try:
+            domain = name.encode("idna").decode()
+        except UnicodeError:
+            domain = ""
+        if not domain or len(fields) > 2:
+            raise UserError(f"{path}: line {number} must be a domain, not {line.strip()!r:.60}")
+        found.append(domain)
+    return tuple(found)
 
 
 # -- models of names -------------------------------------------------------------------------------
@@ -231,11 +285,25 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     if not path:
         return generate(records, seed), False
     given = read_input(path)
-    capture = packets.Capture(given.data)
-    if not capture.known or len(capture) == 0:
+    _check(path, given.data, True)
+    return given.data, given.truncated
+
+
+def stream_of(path: str) -> StreamedInput:
+    """Return a capture that is read once, as a stream. Raises UserError as `input_of`."""
+    stream = StreamedInput(path)
+    _check(path, stream.head(lambda head: stream.live and len(head) >= HEADER), not stream.live)
+    return stream
+
+
+HEADER = 28  # bytes that show what a capture is
+
+
+def _check(path: str, data: bytes, has_packets: bool) -> None:
+    capture = packets.Capture(data)
+    if not capture.known or (has_packets and len(capture) == 0):
         found = "no packet in it can be read" if capture.known else "it begins as neither"
         raise UserError(f"{path}: must be packets in pcap or pcapng; {found}")
-    return given.data, given.truncated
 
 
 _TEXT = (
@@ -393,19 +461,34 @@ class PacketAnalysis:
 
     def __init__(
         self,
-        data: bytes,
+        data: bytes | StreamedInput,
         truncated: bool,
         cycles: int,
         sources: int,
         by_hand: bool,
         keep: int = 0,
         rule: tuple[int, int] = RULE,
+        known: KnownDomains | None = None,
     ) -> None:
         self.graph = graph = Graph("packet-analysis", payload=0)
+        self.known = KnownDomains() if known is None else known
+        self.suffixes = packets.Suffixes(public_suffixes())
         graph.counts = self.counts
-        self.capture = packets.Capture(data, rule)
-        self.truncated = truncated or self.capture.truncated
         self.sources: list[Compiled] = []
+        self.steps: list[StepFunction] = []
+        if isinstance(data, StreamedInput):
+            self.capture = packets.CaptureInPieces(rule, data.live)
+            self.sources.append(self.capture.source)
+            self.steps.append(data.step_of(self.capture.source))
+        else:
+            self.capture = packets.Capture(data, rule)
+            self.sources += [
+                packets.source(self.capture, source, sources, cycles) for source in range(sources)
+            ]
+            self.sources[0].noted = {TRUNCATED: 1} if truncated else None
+            self.steps += [source.step for source in self.sources]
+        # the first one tells what the capture has left out
+        self.steps[0] = replace(self.steps[0], owners=(*self.steps[0].owners, self.capture))
         self.meters: list[Compiled] = []
         self.parsers: list[Compiled] = []
         self.checks: list[Compiled] = []
@@ -420,10 +503,9 @@ class PacketAnalysis:
             "alert",
         )
         for source in range(sources):
-            self.sources.append(packets.source(self.capture, source, sources, cycles))
             self.meters.append(packets.volume_meter(CHANNELS))
             read = graph.typed_source(
-                f"packets{source}", self.sources[-1].step, PACKET, cost=COSTS["packets"]
+                f"packets{source}", self.steps[source], PACKET, cost=COSTS["packets"]
             )
             meter = self._add(
                 f"meter{source}", self.meters[-1], PACKET, [PACKET] * CHANNELS, "packets"
@@ -475,10 +557,10 @@ class PacketAnalysis:
 
         self.parsers.append(packets.parse_dns())
         self.checks.append(packets.valid_only())
-        self.lists.append(packets.block_list(LISTED))
+        self.lists.append(packets.block_list(self.known.listed, self.known.own))
         head = add("parse", self.parsers[-1], PACKET, QUERY, "query")
         valid = add("valid only", self.checks[-1], QUERY, QUERY, "query")
-        domain = add("domain", packets.find_domain(), QUERY, QUERY, "query")
+        domain = add("domain", packets.find_domain(self.suffixes), QUERY, QUERY, "query")
         listed = add("block list", self.lists[-1], QUERY, QUERY, "query")
         graph.chain(head, valid, domain, listed)
         labels = add("labels only", packets.labels_only(), QUERY, LABEL, "query")
@@ -490,7 +572,7 @@ class PacketAnalysis:
         long = add("long only", packets.long_only(), QUERY, QUERY, "query")
         below = add("sub-domain", packets.sub_domain(), QUERY, TUNNELLED, "query")
         different = add("names", packets.names_of_domain(way), TUNNELLED, ALERT, "label")
-        strange = add("no service", packets.no_service(SERVICES), ALERT, ALERT, "alert")
+        strange = add("no service", packets.no_service(self.known.services), ALERT, ALERT, "alert")
         graph.chain(listed, long, below, different, strange, merge)
         rates = add("rates", packets.emit_rates(), [ALERT] * 3, ALERT, "alert")
         made = (
@@ -520,7 +602,7 @@ class PacketAnalysis:
             **links,
             "late": sum(source.counted(3) for source in self.sources),
             "ahead of time": sum(source.counted(4) for source in self.sources),
-            "truncated": int(self.truncated),
+            "truncated": truncated_inputs(self.steps[0]),
             "invalid": sum(check.counted(0) for check in self.checks),
             "blocked": sum(listed.counted(0) for listed in self.lists),
             "bytes": sum(meter.counted(1) for meter in self.meters),

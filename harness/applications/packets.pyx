@@ -24,6 +24,18 @@ cdef extern from "capture.hpp" namespace "millrace::applications" nogil:
         size_t size()
         ordered[uint32_t, uint64_t] unknown_links()
 
+cdef extern from "domains.hpp" namespace "millrace::applications" nogil:
+    cdef struct Place "millrace::applications::Suffixes::Place":
+        size_t domain, label_end
+    cdef cppclass PublicSuffixes "millrace::applications::Suffixes":
+        PublicSuffixes(const vector[string]& rules) except +
+        Place of(string) noexcept
+
+cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
+    cdef cppclass PacketsInPieces(Operator):
+        PacketsInPieces(const Rule& rule, bool live) except +
+        const CapturedPackets& capture()
+
 cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
     cdef cppclass Packet:
         pass
@@ -52,9 +64,9 @@ cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
     cdef cppclass ValidOnly(Operator):
         pass
     cdef cppclass FindDomain(Operator):
-        pass
+        FindDomain(const PublicSuffixes*) except +
     cdef cppclass BlockList(Operator):
-        BlockList(const vector[string]&) except +
+        BlockList(const vector[string]& listed, const vector[string]& own) except +
     cdef cppclass LabelsOnly(Operator):
         pass
     cdef cppclass Lexical(Operator):
@@ -93,6 +105,9 @@ cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
         pass
 
 
+UNREAD = "of an unknown link type"
+
+
 cdef class Capture:
     """The packets in the bytes of a file; see native/capture.hpp. `rule`: lateness and jump of time
     [ns].
@@ -129,8 +144,70 @@ cdef class Capture:
         """Number of packets of each link type that is not read."""
         return dict(self.packets.unknown_links())
 
+    def left_out(self):
+        """Return the number of packets of link types that are not read, by name, and 1 for a
+        capture that is truncated; a run adds it to its totals.
+        """
+        return left_out_of(self)
+
+    def examples(self):
+        """Return the first link type that is not read."""
+        return examples_of(self)
+
     def __len__(self):
         return self.packets.size()
+
+
+cdef class CaptureInPieces:
+    """A source of the packets of a capture that comes in pieces, and what it has found out when the
+    run is over. `live`: it may have pauses.
+    """
+
+    cdef readonly Compiled source
+    cdef PacketsInPieces* packets
+
+    def __cinit__(self, rule, bool live):
+        cdef Rule time
+        time.lateness, time.jump = rule
+        self.packets = new PacketsInPieces(time, live)
+        self.source = Compiled().own(self.packets, None)
+
+    @property
+    def known(self):
+        """True if the input is a capture."""
+        return self.packets.capture().known()
+
+    @property
+    def truncated(self):
+        return self.packets.capture().truncated()
+
+    @property
+    def unknown_links(self):
+        """Number of packets of each link type that is not read."""
+        return dict(self.packets.capture().unknown_links())
+
+    def left_out(self):
+        """Return what a run adds to its totals: see Capture.left_out."""
+        return left_out_of(self)
+
+    def examples(self):
+        """Return the first link type that is not read."""
+        return examples_of(self)
+
+
+def left_out_of(capture):
+    """Return the number of packets of link types that are not read, and 1 for a capture that is
+    truncated, by name, where there are any.
+    """
+    unread = sum(capture.unknown_links.values())
+    found = {UNREAD: unread, "truncated": int(capture.truncated)}
+    return {name: number for name, number in found.items() if number > 0}
+
+
+def examples_of(capture):
+    """Return an example by the names of `left_out_of`."""
+    links = capture.unknown_links
+    return {UNREAD: f"link type {min(links)}"} if links else {}
 
 
 cdef class Model:
@@ -149,6 +226,28 @@ cdef class Model:
 
     def __dealloc__(self):
         del self.tables
+
+
+cdef class Suffixes:
+    """Rules of public suffixes, such as com, *.ck and !www.ck (native/domains.hpp)."""
+
+    cdef PublicSuffixes* rules
+
+    def __cinit__(self, rules):
+        self.rules = new PublicSuffixes(_encoded(rules))
+
+    def __dealloc__(self):
+        del self.rules
+
+    def domain_of(self, str name):
+        """Return the domain that somebody registered of a name, and the first label of it."""
+        cdef bytes encoded = name.encode()
+        cdef Place place = self.rules.of(encoded)
+        return encoded[place.domain:].decode(), encoded[place.domain : place.label_end].decode()
+
+
+def _encoded(domains):
+    return [domain.encode() for domain in domains]
 
 
 def source(Capture capture, uint32_t share, uint32_t shares, uint64_t cycles):
@@ -170,12 +269,12 @@ def valid_only():
     return Compiled().own(new ValidOnly(), None)
 
 
-def find_domain():
-    return Compiled().own(new FindDomain(), None)
+def find_domain(Suffixes suffixes):
+    return Compiled().own(new FindDomain(suffixes.rules), suffixes)
 
 
-def block_list(domains):
-    return Compiled().own(new BlockList([domain.encode() for domain in domains]), None)
+def block_list(listed, own):
+    return Compiled().own(new BlockList(_encoded(listed), _encoded(own)), None)
 
 
 def labels_only():
@@ -214,7 +313,7 @@ def names_of_domain(uint32_t way):
 
 
 def no_service(services):
-    return Compiled().own(new NoService([domain.encode() for domain in services]), None)
+    return Compiled().own(new NoService(_encoded(services)), None)
 
 
 def busy_clients(uint32_t way):

@@ -11,10 +11,11 @@ from __future__ import annotations
 import csv
 import math
 import random
+from functools import partial
 from io import StringIO
 
 from harness.applications import vwap_operators
-from harness.applications.given_input import read_input
+from harness.applications.given_input import StreamedInput, read_input, source_of, truncated_inputs
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.schema import Schema
@@ -100,13 +101,29 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     if not path:
         return generate(records, seed), False
     given = read_input(path)
+    _check(path, given.data)
+    return given.data, given.truncated
+
+
+def stream_of(path: str) -> StreamedInput:
+    """Return trades and quotes that are read once, as a stream. Raises UserError as `input_of`."""
+    stream = StreamedInput(path)
+    _check(path, header_of(stream))
+    return stream
+
+
+def header_of(stream: StreamedInput) -> bytes:
+    """Return the beginning of a stream, with its first line."""
+    return stream.head(lambda head: b"\n" in head)
+
+
+def _check(path: str, text: bytes) -> None:
     try:
-        columns_of(given.data)
+        columns_of(text)
     except ValueError as problem:
         raise UserError(
             f"{path}: must be trades and quotes in CSV with a header; {problem}"
         ) from None
-    return given.data, given.truncated
 
 
 def columns_of(text: bytes) -> dict[str, int]:
@@ -186,15 +203,23 @@ class Vwap:
     """The graph, and the counters of its operators; the sink keeps the first `keep` bargains."""
 
     def __init__(
-        self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0
+        self,
+        text: bytes | StreamedInput,
+        truncated: bool,
+        cycles: int,
+        by_hand: bool,
+        keep: int = 0,
     ) -> None:
         self.graph = graph = Graph("vwap", payload=0)
         graph.counts = self.counts
-        self.truncated = truncated
-        self.lines, self.parser = (
-            vwap_operators.lines(text, cycles),
-            vwap_operators.parse(columns_of(text), CHANNELS),
+        self.lines, self.step = source_of(
+            text,
+            truncated,
+            partial(vwap_operators.lines, text, cycles),
+            vwap_operators.lines_in_pieces,
         )
+        head = header_of(text) if isinstance(text, StreamedInput) else text
+        self.parser = vwap_operators.parse(columns_of(head), CHANNELS)
         self.sink = collect(BARGAIN, keep)
 
         def add(
@@ -202,7 +227,7 @@ class Vwap:
         ) -> object:
             return graph.typed(name, compiled.process, takes, gives, cost=COSTS[cost])
 
-        source = graph.typed_source("lines", self.lines.step, LINE, cost=COSTS["lines"])
+        source = graph.typed_source("lines", self.step, LINE, cost=COSTS["lines"])
         parse = add("parse", self.parser, LINE, [TICK] * CHANNELS, "parse")
         merge = add("merge", vwap_operators.merge(), BARGAIN, BARGAIN)
         sink = graph.typed_sink("bargains", self.sink.process, BARGAIN)
@@ -243,7 +268,7 @@ class Vwap:
             "others": self.parser.counted(OTHER) + self.parser.counted(TITLE),
             "one-sided": self.parser.counted(ONE_SIDED),
             "broken": self.parser.counted(BROKEN) + self.lines.counted(1),
-            "truncated": int(self.truncated),
+            "truncated": truncated_inputs(self.step),
             "bargains": self.sink.counted(0),
         }
 

@@ -20,6 +20,7 @@ cdef extern from "vwap.hpp" namespace "millrace::applications" nogil:
         uint32_t ticker, type, price, volume, ask, ask_size
     cdef cppclass CsvLines(Operator):
         CsvLines(const char* text, size_t size, uint64_t cycles) except +
+        CsvLines() except +
     cdef cppclass ParseTicks(Operator):
         ParseTicks(const Columns& columns, uint32_t channels) except +
     cdef cppclass Route(Operator):
@@ -41,6 +42,11 @@ def lines(bytes text, uint64_t cycles):
     ever).
     """
     return Compiled().own(new CsvLines(text, len(text), cycles), text)
+
+
+def lines_in_pieces():
+    """Return a source of the records of an input that comes in pieces, after its header."""
+    return Compiled().own(new CsvLines(), None)
 
 
 def parse(columns, uint32_t channels):

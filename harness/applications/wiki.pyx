@@ -18,6 +18,7 @@ cdef extern from "wiki_word_count.hpp" namespace "millrace::applications" nogil:
         pass
     cdef cppclass Changes(Operator):
         Changes(const char* text, size_t size, uint32_t outputs, uint64_t cycles) except +
+        Changes(uint32_t outputs) except +
     cdef cppclass Tokenise(Operator):
         Tokenise(uint32_t number, uint32_t outputs, const Rule& rule) except +
     cdef cppclass CountWords(Operator):
@@ -29,6 +30,12 @@ def changes(bytes text, uint32_t outputs, uint64_t cycles):
     ever).
     """
     return Compiled().own(new Changes(text, len(text), outputs, cycles), text)
+
+
+def changes_in_pieces(uint32_t outputs):
+    """Return a source of the lines of an input that comes in pieces, to its output ports in turn.
+    """
+    return Compiled().own(new Changes(outputs), None)
 
 
 def tokenise(uint32_t number, uint32_t outputs, rule):

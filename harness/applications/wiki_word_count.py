@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
 from harness.applications import wiki
-from harness.applications.given_input import read_input
-from harness.connectors import EventSource, StandardInput, WebSocketSink
+from harness.applications.given_input import StreamedInput, read_input, source_of, truncated_inputs
+from harness.connectors import EventSource, WebSocketSink
 from harness.connectors.received import Received
 from harness.errors import UserError
 from harness.graph import Graph
@@ -54,13 +55,27 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     if not path:
         return generate(records, seed), False
     given = read_input(path)
-    if wiki.changes(given.data[: 2**20], 1, 1).counted(3) == 0:
+    _check(path, given.data[: 2**20])
+    return given.data, given.truncated
+
+
+def stream_of(path: str) -> StreamedInput:
+    """Return recent changes that are read once, as a stream. Raises UserError for a file without
+    any change.
+    """
+    stream = StreamedInput(path)
+    if not stream.live:
+        _check(path, stream.head(lambda _: False))
+    return stream
+
+
+def _check(path: str, head: bytes) -> None:
+    if wiki.changes(head, 1, 1).counted(3) == 0:
         rule = (
             "must be recent changes, a line of JSON each (timestamp, title, comment); none of "
             "its first MiB is one"
         )
         raise UserError(f"{path}: {rule}")
-    return given.data, given.truncated
 
 
 A_SECOND = 30  # changes, about (a guess, not measured)
@@ -171,7 +186,7 @@ class WikiWordCount:
 
     def __init__(
         self,
-        text: bytes,
+        text: bytes | StreamedInput,
         truncated: bool,
         cycles: int,
         by_hand: bool,
@@ -180,25 +195,21 @@ class WikiWordCount:
         rule: tuple[int, int] = RULE,
     ) -> None:
         self.received: Received | None = None
-        self.truncated = truncated
-        self.lines = wiki.changes(text, TOKENISERS, cycles)
-        self._build(self.lines.step, by_hand, keep, port, rule)
+        self.lines, self.step = source_of(
+            text,
+            truncated,
+            partial(wiki.changes, text, TOKENISERS, cycles),
+            partial(wiki.changes_in_pieces, TOKENISERS),
+        )
+        self._build(self.step, by_hand, keep, port, rule)
 
     @classmethod
     def live(
-        cls,
-        url: str | None,
-        by_hand: bool,
-        port: int | None,
-        keep: int = 0,
-        rule: tuple[int, int] = RULE,
+        cls, url: str, by_hand: bool, port: int | None, keep: int = 0, rule: tuple[int, int] = RULE
     ) -> WikiWordCount:
-        """Return the application on a stream of server-sent events, or on standard input (None)."""
+        """Return the application on a stream of server-sent events."""
         made = cls.__new__(cls)
-        if url is None:
-            made.received = StandardInput(CHANGE, change_of, TOKENISERS)
-        else:
-            made.received = EventSource(url, CHANGE, change_of, TOKENISERS)
+        made.received = EventSource(url, CHANGE, change_of, TOKENISERS)
         made._build(made.received, by_hand, keep, port, rule)
         return made
 
@@ -266,7 +277,7 @@ class WikiWordCount:
         read = {
             "records": records + too_long,
             "broken": broken + too_long,
-            "truncated": int(self.truncated),
+            "truncated": truncated_inputs(self.step),
         }
         return read | words
 

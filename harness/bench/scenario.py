@@ -74,6 +74,15 @@ class Least(NamedTuple):
     parts: int = 0
 
 
+def least_level(bounds: Bounds, throughput: Callable[[int], float]) -> Least:
+    """Return the lowest level that brings the most; levels that differ by rounding errors bring the
+    same.
+    """
+    rates = {level: throughput(level) for level in range(bounds.minimum, bounds.maximum + 1)}
+    top = max(rates.values())
+    return Least(top, next(level for level, rate in rates.items() if rate >= top * (1.0 - 1e-9)))
+
+
 Observe = Callable[[int, Configuration], Reading]
 
 

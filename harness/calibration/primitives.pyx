@@ -115,7 +115,7 @@ def lock_ns(uint32_t times):
     for _try in range(TRIES):
         begin = now_ns()
         for _ in range(times):
-            acquire(worker, &lock)
+            acquire(worker, &lock, NULL)
             lock.unlock()
         best = shortest(best, now_ns() - begin, times)
     delete_array[Worker](worker)

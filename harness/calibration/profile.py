@@ -38,7 +38,7 @@ Document = dict[str, Any]
 
 
 def source_of(cpu_model: str, today: datetime.date) -> str:
-    """What measured constants say of where they are from."""
+    """Return the words that say where measured constants are from."""
     return f"calibrate on {cpu_model}, {today.isoformat()}"
 
 

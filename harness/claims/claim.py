@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.claims.evidence import Wanted
+from harness.claims.papers import PAPERS
 from harness.claims.predicate import Predicate, Term
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean, dotted, read_checked, wrong
-
-PAPERS = {"P17": "pldi17", "M19": "middleware19", "ELB": "elb", "CS": "cstream"}
-"""Papers and their files in this folder."""
 
 CPUS = {"16-core": 16, "4-core": 4}
 """Machines that a paper names by their number of logical CPUs only: any machine with as many

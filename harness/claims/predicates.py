@@ -4,10 +4,11 @@ evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import ClassVar
 
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import WantedCell
@@ -36,79 +37,49 @@ from harness.claims.reading import (
 
 
 @dataclass(frozen=True)
-class Best(Predicate):
+class AgainstOthers(Predicate):
+    """Claim that compares an arm with each of the others, in each cell."""
+
+    arm: str
+    against: tuple[str, ...]
+    quantity: str = "throughput"
+    least_difference: float = LEAST_DIFFERENCE
+
+    says: ClassVar[str]  # about the numbers of the others
+    is_above: ClassVar[bool] = True  # the arm's number, else those of the others
+    holds: ClassVar[Callable[[list[Finding], float], Finding]] = every
+
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
+            own = read(cell, self.quantity, self.arm)
+            others = [read(cell, self.quantity, arm) for arm in self.against]
+            pairs = [(own, other) if self.is_above else (other, own) for other in others]
+            return type(self).holds(_above(pairs, self.least_difference), families)
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{words(self.quantity)} of {self.arm} is {self.says} {_listed(self.against)}"
+
+
+class Best(AgainstOthers):
     """Claim that the arm has the greatest number in each cell."""
 
-    arm: str
-    against: tuple[str, ...]
-    quantity: str = "throughput"
-    least_difference: float = LEAST_DIFFERENCE
-
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell, families: float) -> Finding:
-            best, others = (
-                read(cell, self.quantity, self.arm),
-                [read(cell, self.quantity, arm) for arm in self.against],
-            )
-            return every(
-                _above([(best, other) for other in others], self.least_difference), families
-            )
-
-        return in_each(cells, test)
-
-    def __str__(self) -> str:
-        return f"{words(self.quantity)} of {self.arm} is above that of {_listed(self.against)}"
+    says = "above that of"
 
 
-@dataclass(frozen=True)
-class Worst(Predicate):
+class Worst(AgainstOthers):
     """Claim that the arm has the least number in each cell."""
 
-    arm: str
-    against: tuple[str, ...]
-    quantity: str = "throughput"
-    least_difference: float = LEAST_DIFFERENCE
-
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell, families: float) -> Finding:
-            worst, others = (
-                read(cell, self.quantity, self.arm),
-                [read(cell, self.quantity, arm) for arm in self.against],
-            )
-            return every(
-                _above([(other, worst) for other in others], self.least_difference), families
-            )
-
-        return in_each(cells, test)
-
-    def __str__(self) -> str:
-        return f"{words(self.quantity)} of {self.arm} is below that of {_listed(self.against)}"
+    says = "below that of"
+    is_above = False
 
 
-@dataclass(frozen=True)
-class NotWorst(Predicate):
+class NotWorst(AgainstOthers):
     """Claim that another arm has a smaller number in each cell."""
 
-    arm: str
-    against: tuple[str, ...]
-    quantity: str = "throughput"
-    least_difference: float = LEAST_DIFFERENCE
-
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell, families: float) -> Finding:
-            own, others = (
-                read(cell, self.quantity, self.arm),
-                [read(cell, self.quantity, arm) for arm in self.against],
-            )
-            return some(_above([(own, other) for other in others], self.least_difference), families)
-
-        return in_each(cells, test)
-
-    def __str__(self) -> str:
-        return (
-            f"{words(self.quantity)} of {self.arm} is above that of one at least of "
-            f"{_listed(self.against)}"
-        )
+    says = "above that of one at least of"
+    holds = some
 
 
 @dataclass(frozen=True)

@@ -85,15 +85,26 @@ def throughput(cell: WantedCell, arm: str) -> FoundNumber:
 def submitted(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean throughput over all operators, for which the table has no band."""
     row = cell.row(arm)
-    mean = _number(row, "submitted_mean", cell)
+    return _of_means(cell, row, _number(row, "submitted_mean", cell), "submitted")
+
+
+def _of_means(
+    cell: WantedCell,
+    row: pd.Series,
+    mean: float,
+    column: str,
+    unit: float = 1.0,
+    most: float = math.inf,
+) -> FoundNumber:
+    """Return a mean with the interval over runs in two columns, divided by `unit`. Simulated runs
+    have no interval.
+    """
+    runs = int(row["n"])
     if cell.venue.simulated:
-        return _of_row(row, RangedNumber(mean, mean, mean, int(row["n"]), is_varied=False))
-    return _of_row(
-        row,
-        _reading(
-            mean, row["submitted_lo"], row["submitted_hi"], int(row["n"]), unknown=(0.0, math.inf)
-        ),
-    )
+        return _of_row(row, RangedNumber(mean, mean, mean, runs, is_varied=False))
+    ends = (row[f"{column}_lo"], row[f"{column}_hi"])
+    low, high = (None if pd.isna(end) else end / unit for end in ends)
+    return _of_row(row, _reading(mean, low, high, runs, unknown=(0.0, most)))
 
 
 def _of_row(row: pd.Series, reading: RangedNumber) -> FoundNumber:
@@ -190,29 +201,13 @@ def settled(cell: WantedCell, arm: str) -> FoundNumber:
     row = cell.row(arm)
     if pd.isna(row["level"]):
         raise Missing(f"{row['arm']} settled on no level in {cell.wanted.name}")
-    if cell.venue.simulated:
-        level = float(row["level"])
-        return _of_row(row, RangedNumber(level, level, level, int(row["n"]), is_varied=False))
-    return _of_row(
-        row,
-        _reading(
-            row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf)
-        ),
-    )
+    return _of_means(cell, row, float(row["level"]), "level")
 
 
 def settled_replicas(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean final number of replicas of the operators that may have several."""
     row = cell.row(arm)
-    mean = _number(row, "replicas", cell)
-    if cell.venue.simulated:
-        return _of_row(row, RangedNumber(mean, mean, mean, int(row["n"]), is_varied=False))
-    return _of_row(
-        row,
-        _reading(
-            mean, row["replicas_lo"], row["replicas_hi"], int(row["n"]), unknown=(0.0, math.inf)
-        ),
-    )
+    return _of_means(cell, row, _number(row, "replicas", cell), "replicas")
 
 
 def queued_share(cell: WantedCell, arm: str) -> FoundNumber:
@@ -222,10 +217,7 @@ def queued_share(cell: WantedCell, arm: str) -> FoundNumber:
     row = cell.row(arm)
     places = _number(row, "places", cell)
     share = _number(row, "queued", cell) / places
-    if cell.venue.simulated:
-        return _of_row(row, RangedNumber(share, share, share, int(row["n"]), is_varied=False))
-    ends = [None if pd.isna(row[end]) else row[end] / places for end in ("queued_lo", "queued_hi")]
-    return _of_row(row, _reading(share, *ends, int(row["n"]), unknown=(0.0, 1.0)))
+    return _of_means(cell, row, share, "queued", unit=places, most=1.0)
 
 
 def best_share(cell: WantedCell, arm: str) -> FoundNumber:

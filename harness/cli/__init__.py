@@ -15,19 +15,26 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import NoReturn
 
 from harness import __version__
 from harness.cli.arguments import shown
-from harness.errors import RunFailed, UserError
+from harness.cli.extras import missing_extra
+from harness.cli.parser import OneLineParser
+from harness.errors import TRACEBACK, RunFailed, UserError, show_traceback
+from harness.files.checked_yaml import did_you_mean
+from harness.files.instructions import missing
+from harness.files.places import HARNESS, IS_INSTALLED
 from harness.terminal.output import accept_any_text, tell
 
 COMMANDS: dict[str, str] = {
     "run": "run one topology or graph file under one threading model and report it",
+    "compare": "find out which threading model is the fastest for a graph, and how surely",
     "watch": "show a run while it adapts, and write a page that plays it again",
+    "explain": "say where a run's time goes, and what bounds its throughput",
     "topologies": "list the topologies with their parameters, defaults and units",
     "models": "list the threading models with their options",
     "machines": "list the machines that can be simulated, or the constants of one",
@@ -40,6 +47,9 @@ COMMANDS: dict[str, str] = {
     "claims": "check the papers' claims against the tables",
     "validate": "compare what the simulator predicts of this machine with what it measures",
     "gate": "compare the speed of two versions of a program, for CI: slower, fine, or cannot tell",
+    "doctor": "say what disturbs measurements on this machine, and what to do about it",
+    "init": "write a graph, operator, experiment or suite to start from",
+    "completion": "print the completion script of a shell",
     "figures": "make the figures: measure, aggregate and draw what is not up to date",
 }
 
@@ -48,25 +58,11 @@ examples:
   millrace run mix --set cost=1000 --model dynamic --threads 2 --repeats 3
       run a graph under a threading model and report its throughput
 
+  millrace compare mix
+      find out which threading model is the fastest for it
+
   millrace watch mix --model multilevel --html run.html
       see how a control law adapts threads and queues"""
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line on stderr, without the usage text; its help
-    begins with its description.
-    """
-
-    def format_help(self) -> str:
-        """Return the description, the usage, and then all options."""
-        about, self.description = self.description, None
-        try:
-            return "\n\n".join(filter(None, (about and about.rstrip(), super().format_help())))
-        finally:
-            self.description = about
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {' '.join(message.split())} (see {self.prog} --help)\n")
 
 
 def _top_parser() -> OneLineParser:
@@ -100,13 +96,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         top.parse_args([name])
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
-        top.error(f"unknown {kind} {name!r}; commands are: {', '.join(COMMANDS)}")
-    module = importlib.import_module(f"harness.cli.{name}")
+        meant = did_you_mean(name, COMMANDS)
+        top.error(f"unknown {kind} {name!r}{meant}; commands are: {', '.join(COMMANDS)}")
+    if (lacks := _lacks()) is not None:
+        tell(f"millrace: {lacks}")
+        return 1
+    try:
+        module = importlib.import_module(f"harness.cli.{name}")
+    except ModuleNotFoundError as error:
+        if (extra := missing_extra(error, name)) is None:
+            raise
+        tell(f"millrace {name}: {extra}")
+        return 2
     words_of_its_own = getattr(module, "SUBCOMMANDS", {})
     if rest and rest[0] in words_of_its_own:
         module = importlib.import_module(words_of_its_own[rest[0]])
         name, rest = f"{name} {rest[0]}", rest[1:]
     return call(f"millrace {name}", module, rest)
+
+
+def _lacks() -> str | None:
+    """Return what this CPU lacks to run the package, in words; None if nothing or not installed."""
+    return missing(HARNESS / "built_for.json") if IS_INSTALLED else None
 
 
 def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
@@ -119,13 +130,27 @@ def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
+    parser.add_argument(
+        "--traceback",
+        action="store_true",
+        help="show the full traceback of an error in your Python code",
+    )
     command = None
     if getattr(module, "TAKES_COMMAND", False) and "--" in rest:
         rest, command = rest[: rest.index("--")], list(rest[rest.index("--") + 1 :])
     args = parser.parse_args(rest, argparse.Namespace(command=command))
+    if args.traceback:
+        os.environ[TRACEBACK] = "1"
     try:
         return module.run(args)
+    except ModuleNotFoundError as error:
+        lacks = missing_extra(error, name.removeprefix("millrace "))
+        if lacks is None:
+            raise
+        tell(f"{name}: {lacks}")
+        return 2
     except UserError as error:
+        show_traceback(error)
         tell(f"{name}: {error}")
         return 2
     except RunFailed as error:

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.files.places import CONFIG
 
 MAX_DURATION_S = 86400.0
+SHORTEST_DURATION_S = 0.01
+SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
 
 AUTO = "auto"  # value of an option whose number the command finds itself
 
@@ -35,9 +38,10 @@ def profile_of(args: argparse.Namespace) -> str:
     if args.config is not None:
         return args.config
     size = "quick" if args.size is None else args.size
-    path = Path("config") / f"{size}.yaml"
+    folder = Path("config") if Path("config").is_dir() else CONFIG
+    path = folder / f"{size}.yaml"
     if args.size is not None and (Path(size).name != size or not path.is_file()):
-        sizes = ", ".join(sorted(file.stem for file in Path("config").glob("*.yaml")))
+        sizes = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
         raise UserError(
             f"--size must be one of {sizes or '(no file in config/)'}, not {shown(size)}; "
             "--config names a profile of your own"
@@ -73,6 +77,41 @@ def seconds(low: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def percent(text: str) -> float:
+    """Return a share in percent, from 0 to 100."""
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= 100.0:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 100 percent, not {shown(text)}")
+    return value
+
+
+def check_length(name: str, given: float | None, shortest: float) -> None:
+    """Raise UserError for a time [s] that is too short where the run is made."""
+    if given is not None and given < shortest:
+        raise UserError(
+            f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not "
+            f"'{given:g}'"
+        )
+
+
+def span(text: str) -> float:
+    """Return a stretch of time in seconds: `90`, `90s`, `3m`, `1h` or `1m30s`."""
+    found = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s?)?", text)
+    if not text or found is None or not 0 < (total := _seconds(found)) <= MAX_DURATION_S:
+        raise argparse.ArgumentTypeError(
+            f"must be a time such as 90s, 3m or 1h, at most a day, not {shown(text)}"
+        )
+    return total
+
+
+def _seconds(found: re.Match[str]) -> float:
+    hours, minutes, rest = (int(part or 0) for part in found.groups())
+    return 3600.0 * hours + 60.0 * minutes + rest
 
 
 def warmup(text: str) -> float | str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from harness.cli.arguments import check_writable
 from harness.errors import RunFailed, UserError
+from harness.files.places import CONFIG, IS_INSTALLED, own_config
 from harness.files.whole import write_whole
 from harness.terminal.output import say
 from harness.terminal.progress_line import ProgressLine
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
 SUMMARY = "measure this machine and this runtime, for simulated runs on it"
 
 DESCRIPTION = """\
-It writes two files, from which simulated runs take their constants:
+It writes two files, from which simulated runs take their constants, into config/ of a checkout, or
+into ~/.local/share/millrace/config if the package is installed:
 
-  config/machines/local.yaml      cores    clock, multiply, hardware threads that share a core
+  machines/local.yaml             cores    clock, multiply, hardware threads that share a core
                                   lines    atomic operations, cache lines that move between cores
                                   copies   slots copied from ring to ring, by cache and by who
                                            wrote them
                                   system   sleep, wake, switch, yield
-  config/software/millrace.yaml   steps    what each step of this runtime costs, one by one,
+  software/millrace.yaml          steps    what each step of this runtime costs, one by one,
                                            without running a graph
 
 All groups are measured in turn, in several rounds. A constant is the median of its rounds, and its
@@ -56,9 +58,9 @@ examples:
   millrace calibrate --json | jq '.machine["transfer.load.same_chip"]'
 """
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
-MACHINE = CONFIG / "machines" / "local.yaml"
-SOFTWARE = CONFIG / "software" / "millrace.yaml"
+MACHINE = own_config() / "machines" / "local.yaml"
+SOFTWARE = own_config() / "software" / "millrace.yaml"
+SHIPPED_SOFTWARE = CONFIG / "software" / "millrace.yaml"
 TEMPLATE = CONFIG / "machines" / "template.yaml"
 
 STEPS = "steps"
@@ -77,12 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="PATH",
-        help="the machine profile to write (default: config/machines/local.yaml)",
+        help="the machine profile to write (default: machines/local.yaml there)",
     )
     parser.add_argument(
         "--software",
         metavar="PATH",
-        help="the software profile (default: config/software/millrace.yaml)",
+        help="the software profile (default: software/millrace.yaml there)",
     )
     parser.add_argument(
         "--only",
@@ -115,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         next(path for path in (machine_path, MACHINE, TEMPLATE) if path.is_file())
     )
     software_base = load_software(
-        next(path for path in (software_path, SOFTWARE) if path.is_file())
+        next(path for path in (software_path, SOFTWARE, SHIPPED_SOFTWARE) if path.is_file())
     )
     host = Host.here()
     setting = ProbeSetup(
@@ -189,6 +191,8 @@ def _target(option: str, given: str | None, default: Path) -> Path:
     rounds.
     """
     if given is None:
+        if IS_INSTALLED:  # the user's own folder, which nobody has made yet
+            default.parent.mkdir(parents=True, exist_ok=True)
         return default
     check_writable(option, given)
     if not given.endswith((".yaml", ".yml")):

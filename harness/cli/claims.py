@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.claims.claim import PAPERS
+from harness.claims.papers import PAPERS
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check and report. Raises UserError for bad input, RunFailed if a report cannot be written."""
-    from harness.claims.claim import PAPERS, chosen, experiments
+    from harness.claims.claim import chosen, experiments
     from harness.terminal.output import say
 
     if args.paper is not None and args.paper not in PAPERS:

@@ -70,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the workflow; return 1 if a job failed. Raises UserError for bad input, RunFailed if
     another workflow is running here.
     """
-    from harness.experiments.config import ROOT, left_out, load_config
+    from harness.experiments.config import left_out, load_config
+    from harness.files.places import HARNESS
 
     profile = profile_of(args)
     config = load_config(profile)
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
     common = [
         "--snakefile",
-        str(ROOT / "Snakefile"),
+        str(HARNESS / "workflow" / "Snakefile"),
         "--configfile",
         profile,
         "--cores",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.arguments import AUTO, seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.errors import RunFailed, UserError
+from harness.files.places import CONFIG
 from harness.gate.cell import COUNT, TAIL_RULE, USED, WALL_S, tail_of
 from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
@@ -92,7 +93,7 @@ examples:
 TAKES_COMMAND = True
 SUBCOMMANDS = {"history": "harness.cli.gate_history"}
 
-DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
+DEFAULT_SUITE = CONFIG / "gate" / "default.yaml"
 MOST_FACTOR = 100.0
 
 MOST_PAIRS = 10_000

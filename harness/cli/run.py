@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
+from harness.cli.arguments import (
+    SHORTEST_DURATION_S,
+    SHORTEST_VIRTUAL_S,
+    check_length,
+    check_writable,
+    percent,
+    seconds,
+    warmup,
+    whole,
+)
 from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.model_options import add_model_options, given_options
+from harness.cli.parser import INSTEAD
 from harness.cli.peer_run import add_peer_argument, run_of_peer
 from harness.cli.place import add_place_arguments, parse_constants
-from harness.cli.run_report import conclusion, heading, row
+from harness.cli.run_job import benchmark_word, do_job, ends_by_itself, is_job, parameters_of_job
+from harness.cli.run_report import benchmark_lines, conclusion, heading, left_out_warnings, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS
 from harness.errors import RunFailed, UserError
+from harness.graph import Graph
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
+from harness.graph.values import MAX_TUPLES
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.prepare import check_run
+from harness.measurement.prepare import check_run, raised, with_room
 from harness.measurement.spec import (
     DURATION_S,
     MIN_QUANTA_PER_PERIOD,
@@ -32,20 +45,29 @@ from harness.measurement.spec import (
     run_of,
 )
 from harness.measurement.subject import build_subject, find_subject
-from harness.models import MODELS, Dynamic, least_threads, why_raised, with_level
+from harness.models import MODELS, Dynamic, with_level
 from harness.models.layout import RunLayout
 from harness.terminal.output import say, tell
 from harness.terminal.progress_line import ProgressLine
-from topologies import TOPOLOGIES
 
 SUMMARY = "run one topology or graph file under one threading model and report it"
 
 DESCRIPTION = """\
-Each repeat runs in a process of its own. It warms up until sources and sinks agree and two windows
-in a row differ by less than 5 %, then it is measured. A run that never settles is reported as such.
-A run whose sources end before its time is over, as those of a graph of your own may, is measured
-from its first tuple to its last. Every run is checked: no tuple may be lost, doubled, reordered or
-harmed, or the exit code is 1.
+A run is a job or a benchmark.
+
+A job goes once over its input and delivers what each sink receives: to --output, or else it shows
+the first ten results. Runs of a topology with `input` or `url`, of a graph file with typed streams,
+and all runs with --output are jobs. The input is read as a stream, so it may be a pipe; `-` is
+standard input. Ctrl-C ends a job; its results so far are kept in a file that ends in .partial.
+
+All others are benchmarks. So are those that ask for a time (--duration, --warmup), for --repeats,
+for --tuples, for `cycles`, or for another machine. A benchmark holds its input in memory and reads
+it again and again. Each repeat runs in a process of its own. It warms up until sources and sinks
+agree and two windows in a row differ by less than 5 %, then it is measured. A run that never
+settles is reported as such. A run whose sources end before its time is over is measured from its
+first tuple to its last, and so is one with `cycles=N` and no --duration.
+
+Every run is checked: no tuple may be lost, doubled, reordered or harmed, or the exit code is 1.
 
 With --elastic, a run adapts first: until the control law has kept its number of threads for 8
 periods and the rates are stationary. This takes at most 40 periods or 10 times the duration,
@@ -54,6 +76,12 @@ queues, the limits are 120 periods and 1,200 s. Then the run is measured for 5 p
 while the law goes on.
 
 examples:
+  millrace run login-failures --set input=/var/log/auth.log --output failures.csv
+      each failed login of a log, in a file; .jsonl (lines of JSON) and .parquet are other formats
+
+  zcat auth.log.*.gz | millrace run login-failures --set input=- --output - | jq .rhost
+      the same from a pipe, into a pipe
+
   millrace run pipeline
       a pipeline of default size under the dynamic model, one scheduler thread for each CPU,
       measured for 2 s
@@ -88,11 +116,9 @@ examples:
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
 DEFAULT_MODEL = Dynamic.name
-SHORTEST_DURATION_S = 0.01
-SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
 MAX_REPEATS = 1000
 MAX_SEED = 2**63 - 1
-MAX_TUPLES = 10**15
+WARN_LEFT_OUT = 1.0  # percent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +132,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "to stderr",
     )
     parser.add_argument(
+        "--output",
+        metavar="FILE|-",
+        help="run a job and write what its sinks receive: to FILE, as lines of JSON (.jsonl, "
+        ".ndjson, .json), CSV (.csv) or Parquet (.parquet), a file FILE.SINK.* for each of several "
+        "sinks; with - to stdout, as lines of JSON, and all else goes to stderr",
+    )
+    parser.add_argument(
+        "--warn-left-out",
+        type=percent,
+        default=WARN_LEFT_OUT,
+        metavar="PERCENT",
+        help="end with a warning if more than this share of the input was left out: broken, late, "
+        "truncated, or of an unknown kind (default: %(default)g)",
+    )
+    parser.add_argument(
         "--repeats",
         type=whole(1, MAX_REPEATS),
         default=1,
@@ -115,7 +156,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         metavar="PATH|-",
-        help="write one JSON record for each run, one a line: to PATH, which is replaced after the "
+        help="write one JSON record of each run, one a line: to PATH, which is replaced after the "
         "last run or at Ctrl-C; "
         "with - to stdout, as each run ends and in place of the table",
     )
@@ -127,12 +168,13 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     """
     add_topology_argument(parser, required)
     add_settings_argument(parser)
-    parser.add_argument(
+    model = parser.add_argument(
         "--model",
         default=DEFAULT_MODEL,
         choices=list(MODELS),
         help="threading model (default: %(default)s)",
     )
+    setattr(model, INSTEAD, "; millrace compare runs several models in turns and compares them")
     add_model_options(parser)
     parser.add_argument(
         "--period",
@@ -184,9 +226,17 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
 
 @ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
-    """Measure, report; raises RunFailed if a run was not correct."""
-    asked = run_asked(args) if args.peer is None else _run_of_peer(args)
-    _check_once(asked, args.repeats)
+    """Do a job, or measure; report. Raises RunFailed if a run was not correct."""
+    given = parse_settings(args.set)
+    if args.peer is None:
+        wants_job = is_job(args, given)
+        parameters = parameters_of_job(args.topology, given) if wants_job else given
+        asked, graph = run_with_graph(args, parameters)
+        typed_file = bool(asked.graph_file) and graph.typed_graph
+        if wants_job or (typed_file and benchmark_word(args, given) is None):
+            return do_job(args, asked, graph)
+    else:
+        asked = _run_of_peer(args)
     for option in ("json", "log"):
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
@@ -196,6 +246,9 @@ def run(args: argparse.Namespace) -> int:
     records: list[dict[str, Any]] = []
     try:
         with ProgressLine(args.repeats, args.log) as line:
+            if args.json != "-":
+                for told in benchmark_lines(asked):
+                    say(told)
             for record in run_block(
                 {asked.arm: asked}, args.repeats, args.seed, line.show, line.notify
             ):
@@ -211,14 +264,17 @@ def run(args: argparse.Namespace) -> int:
         raise KeyboardInterrupt(f"after {len(records)} of {args.repeats} run(s)") from None
     finally:
         if records:  # what is finished is kept, whatever ended the runs
-            _keep(args.json, records)
+            _keep(args.json, records, args.warn_left_out)
     raise_if_wrong(records)
     return 0
 
 
-def _keep(path: str | None, records: Sequence[dict[str, Any]]) -> None:
+def _keep(path: str | None, records: Sequence[dict[str, Any]], most_left_out: float) -> None:
     """Write the records of the runs that are finished, and print what they come to together."""
+    warnings = left_out_warnings(records, most_left_out)
     if path == "-":
+        for each in warnings:
+            tell(each)
         return
     if path is not None:
         from harness.measurement.records import write_records
@@ -227,16 +283,22 @@ def _keep(path: str | None, records: Sequence[dict[str, Any]]) -> None:
     lines = conclusion(records) + (
         [] if path is None else [f"wrote {len(records)} record(s) to {path}"]
     )
+    lines += warnings
     if lines:
         say("\n".join(lines))
 
 
 def run_asked(args: argparse.Namespace) -> Run:
     """Return the run asked for. Raises UserError for bad input, before anything is started."""
+    return run_with_graph(args, parse_settings(args.set))[0]
+
+
+def run_with_graph(args: argparse.Namespace, given: Mapping[str, str]) -> tuple[Run, Graph]:
+    """Return the run asked for with these parameters, and its graph."""
     place = find_place(args.machine, args.simulated, args.software, args.cpus)
     constants = parse_constants(place, args.set_constant)
     _check_lengths(args, place)
-    subject = find_subject(args.topology, parse_settings(args.set), args.seed)
+    subject = find_subject(args.topology, given, args.seed)
     run = run_of(
         subject.topology,
         subject.given,
@@ -249,7 +311,7 @@ def run_asked(args: argparse.Namespace) -> Run:
         period_s=args.period,
         warmup=args.warmup,
         seed=args.seed,
-        tuples=args.tuples,
+        tuples=MAX_TUPLES if args.tuples is None and ends_by_itself(args, given) else args.tuples,
         cell=subject.cell,
         graph_file=subject.file,
         digest=subject.digest,
@@ -257,14 +319,8 @@ def run_asked(args: argparse.Namespace) -> Run:
         **given_options(args),
     )
     graph = subject.graph or build_subject(run)[0]
-    if args.maximum is None and getattr(run.model, "maximum", None) is not None:
-        # the CPUs of a described machine, which may be too few for the graph
-        run = replace(
-            run,
-            model=replace(
-                run.model, maximum=max(run.model.maximum, least_threads(graph, run.model))
-            ),
-        )
+    if args.maximum is None:
+        run = with_room(run, graph)
     layout = check_run(run, graph)
     if subject.graph is not None:  # the graph of a file may raise the level
         run = replace(run, model=with_level(run.model, layout.pool))
@@ -276,20 +332,7 @@ def run_asked(args: argparse.Namespace) -> Run:
     window_s = run.elastic_window_s
     if args.duration is not None and args.tuples is None and run.duration_s < window_s:
         _tell_window(layout, run)
-    return run
-
-
-def _check_once(run: Run, repeats: int) -> None:
-    """Raise UserError for several runs of an input that only the first one would get."""
-    if repeats == 1 or run.topology not in TOPOLOGIES:
-        return
-    for parameter in TOPOLOGIES[run.topology].takes:
-        value = run.parameters.get(parameter.name, parameter.default)
-        if value in parameter.once:
-            raise UserError(
-                f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not "
-                f"{repeats}"
-            )
+    return run, graph
 
 
 def _tell_raised(layout: RunLayout, args: argparse.Namespace) -> None:
@@ -300,9 +343,9 @@ def _tell_raised(layout: RunLayout, args: argparse.Namespace) -> None:
         ("--min-threads", args.minimum, pool.minimum),
     )
     for option, asked, level in levels:
-        if asked is not None and asked < level:
-            why = why_raised(layout.graph, layout.model, level)
-            tell(f"millrace: {option} {asked} becomes {level}: {why}")
+        told = raised(layout, asked, level)
+        if told is not None:
+            tell(f"millrace: {option} {told}")
 
 
 def _tell_window(layout: RunLayout, run: Run) -> None:
@@ -348,12 +391,7 @@ def _check_lengths(args: argparse.Namespace, place: Place) -> None:
     else:
         least = {"duration": SHORTEST_DURATION_S, "period": SHORTEST_S}
     for name, shortest in least.items():
-        given = getattr(args, name)
-        if given is not None and given < shortest:
-            raise UserError(
-                f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not "
-                f"'{given:g}'"
-            )
+        check_length(name, getattr(args, name), shortest)
 
 
 def raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:

@@ -7,9 +7,20 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from harness.engine.left_out import NOT_LEFT_OUT, TRUNCATED
 from harness.measurement.control import NOT_COUNTED, SETTLED_PERIODS, UNSETTLED
+from harness.measurement.spec import Run
 from harness.models import Coroutine
 from harness.watch.lines import count
+from topologies import TOPOLOGIES
+
+FEWEST_FOR_INTERVAL = 3
+"""Runs from which on a mean has an interval: that of two may span a factor of a million."""
+
+MOST_OF_OTHERS = 0.25
+"""Mean share of the CPUs that others may have while a law decides: with more, what it saw was their
+load as much as its own. A guess, not tuned.
+"""
 
 COLUMNS = {
     "run": 4,
@@ -34,15 +45,33 @@ def report(records: Sequence[dict[str, Any]]) -> list[str]:
 
 def heading(first: dict[str, Any]) -> list[str]:
     """The lines over the table: what was run, and the names of the columns."""
-    settings = " ".join(f"{name}={value}" for name, value in first["parameters"].items())
     return [
-        f"{first['topology']} {settings}".rstrip(),
-        f"{first.get('peer') or first['arm']}: {_threads(first)}",
+        *heading_of_threads(first),
         *_simulation_lines(first),
         *_law_lines(first),
         "",
         _aligned(COLUMNS),
     ]
+
+
+def heading_of_threads(record: dict[str, Any]) -> list[str]:
+    """The lines that say what was run, and on how many threads."""
+    settings = " ".join(f"{name}={value}" for name, value in record["parameters"].items())
+    return [
+        f"{record['topology']} {settings}".rstrip(),
+        f"{record.get('peer') or record['arm']}: {_threads(record)}",
+    ]
+
+
+def benchmark_lines(run: Run) -> list[str]:
+    """The line that says how often a benchmark reads its input, if it has any."""
+    cycles = run.parameters.get("cycles")
+    if cycles is None or run.topology not in TOPOLOGIES:
+        return []
+    source = run.parameters.get("input", "generated")
+    what = "a generated input" if source == "generated" else f"{source}, held in memory,"
+    times = {"endless": "again and again", 1: "once"}.get(cycles, f"{cycles} times")
+    return [f"benchmark: {what} is read {times}"]
 
 
 def row(records: Sequence[dict[str, Any]]) -> str:
@@ -68,6 +97,7 @@ def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
         + _level_lines(records)
         + _mean_lines(records)
         + _application_lines(records)
+        + left_out_lines(records)
         + _effort_lines(records)
         + _host_lines(records)
     )
@@ -149,6 +179,8 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
         terms = record["elastic"]
         if terms is not None and terms["settled_level"] is not None:
             moves = f"{count(terms['changes'], 'change')} of level while measured"
+            if not terms["changes"] and (others := _moves_while_measured(record)):
+                moves += f", and other changes in {count(others, 'period')}"
             places = terms.get("places")
             queues = (
                 ""
@@ -166,25 +198,30 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
 def _found(record: dict[str, Any]) -> str:
     """Return the outcome of a law in the time that it had to settle."""
     terms = record["elastic"]
-    if terms["settled"]:
-        return "kept its level"
     if (
         terms["minimum"] == terms["maximum"]
         and not terms.get("places")
         and not terms.get("replicable")
     ):
-        return "had one level only"
+        return "had one level only, so that there was nothing to decide"
     periods = [
         sample
         for sample in record["adaptation"] or record["samples"]
         if sample["law_state"] is not None
     ]
+    others = _share_of_others(periods)
+    if others > MOST_OF_OTHERS:
+        return f"could not decide, as others had {100 * others:.0f} % of the CPUs"
+    if terms["settled"]:
+        return "kept its level"
     if len(periods) < SETTLED_PERIODS:
         return (
             f"had {count(len(periods), 'period')} only, and settles in {SETTLED_PERIODS} at least"
         )
     if any(_moved(before, after) for before, after in pairwise(periods[-SETTLED_PERIODS - 1 :])):
-        return "was still moving"
+        if terms["changes"] or _moves_while_measured(record):
+            return "was still moving"
+        return "moved until shortly before measuring began, and not since"
     states = [sample["law_state"] for sample in periods]
     lost = [state for state in states[-SETTLED_PERIODS:] if state in NOT_COUNTED]
     if "crowded" in lost:
@@ -200,6 +237,17 @@ def _found(record: dict[str, Any]) -> str:
     if states[-1] in UNSETTLED:
         return f"kept its level, but was still {states[-1]}"
     return f"had not kept its level for {SETTLED_PERIODS} periods when measuring began"
+
+
+def _share_of_others(periods: Sequence[dict[str, Any]]) -> float:
+    """Return the mean share of the CPUs that others had in the periods of a law; 0 if unknown."""
+    known = [sample["others_cpu"] for sample in periods if sample.get("others_cpu") is not None]
+    return sum(known) / len(known) if known else 0.0
+
+
+def _moves_while_measured(record: dict[str, Any]) -> int:
+    """Return the measured periods in which a law changed anything."""
+    return sum(_moved(before, after) for before, after in pairwise(record["samples"]))
 
 
 def _moved(before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -231,6 +279,27 @@ def _application_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
+def left_out_lines(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for each kind of input that a run could not use, with an example."""
+    lines = []
+    for number, record in enumerate(records, start=1):
+        run = f"run {number}: " if len(records) > 1 else ""
+        for each in record.get("left_out", ()):
+            does = "counted" if each["kind"] == NOT_LEFT_OUT else "left out"
+            example = "" if each["example"] is None else f", such as {each['example']}"
+            lines.append(f"{run}{does} {each['count']:,} {each['kind']}{example}")
+    return lines
+
+
+def left_out_warnings(records: Sequence[dict[str, Any]], most_percent: float) -> list[str]:
+    """Return the warning about runs that left out more than a share of their input, or nothing."""
+    shares = [record.get("left_out_share") or 0.0 for record in records]
+    kinds = {each["kind"] for record in records for each in record.get("left_out", ())}
+    if 100 * max(shares, default=0.0) > most_percent:
+        return [f"warning: {100 * max(shares):.3g} % of the input was left out"]
+    return ["warning: the input was truncated, so its end is missing"] if TRUNCATED in kinds else []
+
+
 def _host_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     """Each kind of warning once, as the first run had it: runs differ in its numbers."""
     kinds: dict[str, list[str]] = {}
@@ -249,15 +318,25 @@ def _mean_lines(records: Sequence[dict[str, Any]]) -> list[str]:
         if record["correct"] and record["sink_tuples_per_s"] is not None
     ]
     if len(correct) < 2:
-        return [f"mean: an interval needs two correct runs; here: {len(correct)}"]
+        return [
+            f"range: {len(correct)} correct run{'' if len(correct) == 1 else 's'}; an interval "
+            f"needs {FEWEST_FOR_INTERVAL}: more --repeats"
+        ]
+    rates = [record["sink_tuples_per_s"] for record in correct]
+    settled = sum(record["settled"] for record in correct)
+    if len(correct) < FEWEST_FOR_INTERVAL:
+        return [
+            f"range: {_quantity(min(rates))} .. {_quantity(max(rates))} tuples/s, of "
+            f"{len(correct)} correct runs, {settled or 'none'} of them settled; an interval needs "
+            f"{FEWEST_FOR_INTERVAL}: more --repeats"
+        ]
     from harness.measurement.interval import mean_interval
 
-    mean, low, high = mean_interval([record["sink_tuples_per_s"] for record in correct])
+    mean, low, high = mean_interval(rates)
     ends = (
         f" ({100 * (low / mean - 1):+.1f} %, {100 * (high / mean - 1):+.1f} %)" if mean > 0 else ""
     )
     interval = f"95 % interval {_quantity(low)} .. {_quantity(high)}{ends}"
-    settled = sum(record["settled"] for record in correct)
     return [
         f"mean: {_quantity(mean)} tuples/s, {interval}, of {len(correct)} correct runs, "
         f"{settled or 'none'} of them settled"

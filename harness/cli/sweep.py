@@ -50,6 +50,9 @@ examples:
                                                       it takes
   millrace sweep pldi17_fig10                         all blocks of one experiment, into
                                                       results/raw/pldi17_fig10/
+  millrace sweep my.yaml                              an experiment of your own, into
+                                                      results/raw/my/; millrace plot my.yaml draws
+                                                      it, millrace init experiment writes one
   millrace sweep crossover --cell CELL -o block.jsonl one block
   millrace sweep pldi17_fig10 --machine xeon --software streams-4.2 --over machine.sweep
 """
@@ -61,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "experiment",
         nargs="*",
         metavar="EXPERIMENT",
-        help="experiments of the profile (default: all but those on request)",
+        help="experiments of the profile (default: all but those on request), or a file of your "
+        "own, my.yaml, which has the profile's size",
     )
     add_profile_arguments(parser)
     parser.add_argument(
@@ -91,10 +95,13 @@ def run(args: argparse.Namespace) -> int:
     """Measure, or list with --dry-run. Raises UserError for bad input, RunFailed if records cannot
     be written.
     """
-    from harness.experiments.config import left_out, load_config
+    from harness.experiments.config import left_out, load_config, own_files
 
     place = _place(args)
-    config = load_config(profile_of(args), place, args.over is not None)
+    files = own_files(args.experiment)
+    config = load_config(profile_of(args), place, args.over is not None, files)
+    if files:
+        args.experiment = [file.stem for file in files]
     names = args.experiment or [experiment.name for experiment in config.by_default]
     experiments = [config.experiment(name) for name in dict.fromkeys(names)]
     for line in left_out(experiments):

@@ -9,6 +9,7 @@ once. docs/operators.md shows their use.
 from harness.connectors.events import EventSink, EventSource
 from harness.connectors.files import FileSink, FileSource, StandardInput
 from harness.connectors.tcp import TcpSink, TcpSource
+from harness.connectors.ticks import Ticks
 from harness.connectors.web_socket import WebSocketSink, WebSocketSource
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "StandardInput",
     "TcpSink",
     "TcpSource",
+    "Ticks",
     "WebSocketSink",
     "WebSocketSource",
 ]

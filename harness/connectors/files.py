@@ -24,11 +24,19 @@ LONGEST_UNWRITTEN_S = 0.5  # that a line of a sink waits for others
 
 
 class _Descriptor(Received):
-    """Source that reads a file descriptor."""
+    """Source that reads a file descriptor. Gzip that ends too early counts as truncated."""
+
+    truncated = False
 
     @abstractmethod
     def descriptor(self) -> int:
         """Return an open descriptor to read from."""
+
+    def counts(self) -> dict[str, int]:
+        return super().counts() | ({"truncated": 1} if self.truncated else {})
+
+    def left_out(self) -> dict[str, int]:
+        return super().left_out() | ({"truncated": 1} if self.truncated else {})
 
     def records(self) -> Iterator[bytes]:
         lines, descriptor, unpacked = Lines(), self.descriptor(), None
@@ -37,6 +45,7 @@ class _Descriptor(Received):
                 continue
             piece = os.read(descriptor, READ_BYTES)
             if not piece:
+                self.truncated = isinstance(unpacked, Unpacked) and not unpacked.whole
                 break
             if unpacked is None:
                 unpacked = Unpacked() if piece.startswith(GZIP) else _as_it_is
@@ -54,6 +63,11 @@ class Unpacked:
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    @property
+    def whole(self) -> bool:
+        """True if what has come ends where a member does."""
+        return self._member.eof
 
     def __call__(self, piece: bytes) -> Iterator[bytes]:
         """Yield what a piece holds, a packed part after the other, in little memory."""
@@ -103,6 +117,10 @@ class FileSource(_Descriptor):
         except OSError as problem:
             raise RunFailed(f"{self.path}: cannot be read: {in_words(problem)}") from None
         super().open()
+
+    @property
+    def live(self) -> bool:
+        return not Path(self.path).is_file()
 
     def descriptor(self) -> int:
         return self._descriptor

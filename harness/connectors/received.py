@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from harness.connectors.json_text import from_json
 from harness.errors import RunFailed
 from harness.graph.schema import Schema
+from harness.operators.compiled import shown_record
 
 MOST_WAITING = 1024  # tuples
 LONGEST_WAIT_S = 0.1  # for room
@@ -44,6 +46,9 @@ class Received(ABC):
         self.stopping = threading.Event()
         self._waiting: queue.Queue[Values | None] = queue.Queue(MOST_WAITING)
         self._problem: str | None = None
+        self._example = ""
+        self._taken_s = time.monotonic()  # when the run took the last tuple
+        self.ended = False  # True: the run has taken the last tuple
         self._thread: threading.Thread | None = None
 
     @abstractmethod
@@ -66,6 +71,21 @@ class Received(ABC):
         its totals.
         """
         return {"broken": self.broken} if self.broken else {}
+
+    def examples(self) -> dict[str, str]:
+        """Return the first record that could not be read: its number from 1, its beginning, and
+        why.
+        """
+        return {"broken": self._example} if self._example else {}
+
+    @property
+    def live(self) -> bool:
+        """True if records come as they are made, so that time goes on between them."""
+        return True
+
+    def idle_s(self) -> float:
+        """Return for how long nothing has come [s]."""
+        return time.monotonic() - self._taken_s if self._waiting.empty() else 0.0
 
     def open(self) -> None:
         """Begin to receive: a run calls this when it starts."""
@@ -92,8 +112,10 @@ class Received(ABC):
                 continue
             if values is None:
                 break
+            self._taken_s = time.monotonic()
             yield output, values
             output = (output + 1) % self.outputs
+        self.ended = True
         if self._problem is not None:
             raise RunFailed(self._problem)
 
@@ -103,7 +125,10 @@ class Received(ABC):
                 self.received += 1
                 try:
                     values = self.parse(record)
-                except ValueError:
+                except ValueError as problem:
+                    if self.broken == 0:
+                        shown = shown_record(record)
+                        self._example = f"record {self.received}: {shown} ({problem})"
                     self.broken += 1
                     continue
                 if not self._put(values):

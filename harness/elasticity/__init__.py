@@ -31,6 +31,7 @@ from harness.elasticity.cpu_limit import CpuLimit
 from harness.elasticity.law import Bounds, Decides, Decision, Law, Reading, Setting
 from harness.elasticity.layout import Layout, Link, layout_of, seen_by_laws
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 from harness.models import DEFAULT_LAW
 
 __all__ = [
@@ -135,7 +136,7 @@ def _no_law(name: str, kinds: tuple[Decides, ...]) -> UserError:
         if known
         else "is unknown; laws are"
     )
-    return UserError(f"law {name!r} {what}: {', '.join(laws)}")
+    return UserError(f"law {name!r} {what}: {', '.join(laws)}{did_you_mean(name, laws)}")
 
 
 def make_law(

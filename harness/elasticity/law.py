@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from harness.elasticity.cpu_limit import CpuLimit
+from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.layout import Layout
 from harness.errors import UserError
 from harness.graph.values import MAX_THREADS
@@ -215,7 +215,7 @@ def _shown(value: object) -> str:
 
 
 class Law(ABC):
-    """Control law. Subclasses implement `decide` and `cpu_limit`."""
+    """Control law. Subclasses implement `decide`, and `cpu_limit` if they ask to climb."""
 
     name: ClassVar[str]
     summary: ClassVar[str]  # one line for listings, with the source
@@ -275,10 +275,10 @@ class Law(ABC):
     def decide(self, reading: Reading) -> Decision:
         """Return the configuration for the next period."""
 
-    @abstractmethod
     def cpu_limit(self) -> CpuLimit:
         """Return the limit that answers requests to climb if the caller of the constructor gave
-        none."""
+        none. This one grants all requests: it is for laws that make none."""
+        return Answers(())
 
     @classmethod
     def parsed(cls, given: Mapping[str, object]) -> dict[str, float | int | bool]:

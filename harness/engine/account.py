@@ -52,6 +52,7 @@ class Account:
     # those of `SCHEDULING` that the counters do not have
     scheduling: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)  # of what was left out, likewise
 
 
 def totals_of(layout: RunLayout, counters: Counters, account: Account) -> Totals:
@@ -109,4 +110,5 @@ def totals_of(layout: RunLayout, counters: Counters, account: Account) -> Totals
         error=error,
         scheduling={name: sums[name] for name in SCHEDULING},
         left_out=account.left_out,
+        left_out_examples=account.examples,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness.engine.account import Account
 from harness.engine.counters import Counters
+from harness.engine.time_use import TimeUse
 
 if TYPE_CHECKING:
     from harness.models.layout import RunLayout
@@ -60,6 +61,9 @@ class Core(Protocol):
         """Return the looks of the profiler's window that found a thread in each operator; empty
         without a profiler. Called once a sample.
         """
+
+    def time_use(self) -> TimeUse | None:
+        """Return what the threads have spent their time on; None if it was not asked to look."""
 
     def unsuspendable(self) -> int:
         """Return the threads that were asked to suspend a period ago and are not asleep. Called

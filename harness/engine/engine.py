@@ -18,6 +18,7 @@ from harness.engine.account import totals_of
 from harness.engine.core import Core
 from harness.engine.counters import Counters
 from harness.engine.sample import Balance, Sample, Totals
+from harness.engine.time_use import TimeUse
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
@@ -119,6 +120,17 @@ class Engine:
         """
         seconds = _seconds("period_s", period_s)
         return self._sample("sample", lambda: self.core.let_pass(seconds))
+
+    def time_use(self) -> TimeUse:
+        """Return what the threads have spent their time on since the start; of an engine that was
+        asked for it (`engine_of`), which has begun.
+        """
+        self._begun("time_use")
+        with self._alone:
+            use = self.core.time_use()
+        if use is None:
+            raise UserError("time_use: the engine was opened without the option explained")
+        return use
 
     def since_sample(self) -> tuple[float, int]:
         """Return the seconds and the submitted tuples since the last sample, counted as a sample

@@ -116,6 +116,7 @@ def engine_of(
     allow_threads: int | None = None,
     profiled: Profiled | None = None,
     changes_replicas: bool | None = None,
+    explained: bool = False,
 ) -> Engine:
     """Return an engine that executes a layout; `on`: as `lay_out` has got it. `tuples` bounds what
     each source sends (None: until stopped).
@@ -127,7 +128,7 @@ def engine_of(
     (None: `thread_room.MOST_THREADS`). `profiled`: what typed operators cost and send, which a
     simulated run of them needs. `changes_replicas`: whether a law will set numbers of replicas
     (None: of any elastic model). Real threads then have memory for all replicas before they start:
-    a law could do nothing about a refusal.
+    a law could do nothing about a refusal. `explained`: whether `time_use` will be asked.
 
     Raises UserError for more real threads than are allowed or than this host has room for.
     """
@@ -144,12 +145,21 @@ def engine_of(
         check_threads(layout, allow_threads)
         by_law = getattr(layout.model, "elastic", False)
         by_law = by_law if changes_replicas is None else changes_replicas
-        engine = Engine(RuntimeCore(layout, tuples, profile, profile_window_s, by_law))
+        engine = Engine(RuntimeCore(layout, tuples, profile, profile_window_s, by_law, explained))
     else:
         from harness.simulator.engine import SimulatorCore
 
         engine = SimulatedEngine(
-            SimulatorCore(layout, *on, tuples, profile, seed, replaced=constants, profiled=profiled)
+            SimulatorCore(
+                layout,
+                *on,
+                tuples,
+                profile,
+                seed,
+                replaced=constants,
+                profiled=profiled,
+                explained=explained,
+            )
         )
     for name, count in layout.first_replicas().items():
         engine.set_replicas(name, count)

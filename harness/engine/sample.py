@@ -93,6 +93,8 @@ class Totals:
     scheduling: dict[str, int] = field(default_factory=dict)
     # tuples and records that operators left out, by operator and kind: "load: late"
     left_out: dict[str, int] = field(default_factory=dict)
+    # the first of them, by the same names: where in the input, and what it says
+    left_out_examples: dict[str, str] = field(default_factory=dict)
 
     @property
     def correct(self) -> bool:

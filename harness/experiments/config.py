@@ -19,11 +19,11 @@ from harness.errors import UserError
 from harness.experiments.experiment import Block, Experiment
 from harness.experiments.file import REAL_LEAST, experiment_schema, measuring, read_experiment
 from harness.files.checked_yaml import did_you_mean, load_schema, read_checked, wrong
+from harness.files.places import CONFIG
 from harness.machines.place import Place
 from harness.models import OPTIONS
 
-ROOT = Path(__file__).resolve().parents[2]
-DEFAULT_CONFIG = Path("config/quick.yaml")
+DEFAULT_CONFIG = CONFIG / "quick.yaml"
 """The profile `--size quick`."""
 
 BENCHES = ("saso", "saso_placement")
@@ -121,9 +121,14 @@ class Config:
         return f"{self.figures}/{name}.{kind}"
 
 
-def load_config(path: str | Path, place: Place | None = None, sensitivity: bool = False) -> Config:
-    """The profile in a YAML file, with the experiments that it names, beside it in `experiments/`;
-    with `place` and `sensitivity` as in `read_experiment`.
+def load_config(
+    path: str | Path,
+    place: Place | None = None,
+    sensitivity: bool = False,
+    files: Sequence[Path] = (),
+) -> Config:
+    """The profile in a YAML file, with the experiments that it names, beside it in `experiments/`,
+    or with those in `files` alone; with `place` and `sensitivity` as in `read_experiment`.
 
     Raises UserError, in one line, for a file that cannot be read or breaks a rule.
     """
@@ -149,7 +154,10 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
             )
     experiments = []
     listed = values.get("experiments")
-    for index, name in enumerate(listed or _with_size(path, profile)):
+    for file in files:
+        experiment = read_experiment(file, values, place, sensitivity)
+        experiments.append(replace(experiment, on_request=False))
+    for index, name in enumerate([] if files else listed or _with_size(path, profile)):
         file = experiment_file(path, name)
         if not file.is_file():
             known = [each.stem for each in sorted(file.parent.glob("*.yaml"))]
@@ -183,6 +191,20 @@ def config_schema() -> dict[str, Any]:
         "rule": f"null, or {option.rule}",
     }
     return schema
+
+
+def own_files(words: Sequence[str]) -> list[Path]:
+    """Return the files of a user's own experiments that words name; none if all are names of the
+    profile's. Raises UserError for files beside names, or two of one name.
+    """
+    files = [Path(word) for word in words if word.endswith((".yaml", ".yml"))]
+    if files and len(files) < len(words):
+        named = next(word for word in words if Path(word) not in files)
+        raise UserError(f"{named!r} is an experiment of the profile: name it apart from {files[0]}")
+    stems = [file.stem for file in files]
+    if len(set(stems)) < len(stems):
+        raise UserError(f"experiments must have different names, not {', '.join(map(str, files))}")
+    return files
 
 
 def experiment_file(profile: Path, name: str) -> Path:

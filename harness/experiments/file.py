@@ -12,17 +12,16 @@ from typing import Any
 
 from harness.engine import LOCAL
 from harness.errors import UserError
+from harness.experiments.arms import model_arms
 from harness.experiments.experiment import Arm, Block, Cell, Experiment
 from harness.files.checked_yaml import Place as Spot
 from harness.files.checked_yaml import dotted, load_schema, read_checked, wrong
 from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.control import check_law
-from harness.measurement.spec import PERIOD_S, PeerModel, arm_name, level_of
-from harness.models import MODELS, OPTIONS, model_on, pool_of, with_level
-from harness.models.option import options_of
-from harness.models.schemas import MACHINE, arm_entry
+from harness.measurement.spec import PERIOD_S, PeerModel, level_of
+from harness.models import MODELS, OPTIONS, pool_of, with_level
+from harness.models.schemas import arm_entry
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
 """Settings that a size of an experiment may override, and a machine of a size again."""
@@ -297,38 +296,12 @@ def _arms_of(
     model = entry["model"]
     if model not in MODELS:
         raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
-    given = {name: entry[name] for name in OPTIONS if name in entry}
-    spot = (*where, *given) if len(given) == 1 else where
-    if "queue_capacity" in options_of(MODELS[model]):
-        given = {"queue_capacity": capacity, **given}
-    choices = [_choices(name, value, place) for name, value in given.items()]
-    for values in product(*choices):
-        options = dict(zip(given, values, strict=True))
-        if options.get("maximum") == MACHINE:
-            options["maximum"] = max(place.cpus, options.get("minimum", 1))
-        try:
-            made = model_on(place, model, options)
-            check_law(made)
-        except UserError as error:
-            raise UserError(f"{path}: {dotted(spot)}: {error}") from error
-        yield Arm(entry.get("name", arm_name(made)), made, entry.get("duration_s"))
-
-
-def _choices(name: str, given: object, place: Place) -> list[Any]:
-    """Return the values of an option that arms have: one, or each of a list."""
-    values = given if isinstance(given, list) else [given]
-    if name == "threads":
-        values = dict.fromkeys(level for each in values for level in _levels(each, place))
-    read = OPTIONS[name].read
-    return [each if each in (None, MACHINE) else read(each) for each in values]
-
-
-def _levels(threads: int | str | None, place: Place) -> list[int | None]:
-    """`machine` is 1, 2, 4, … below the number of CPUs, and that number."""
-    if threads != MACHINE:
-        return [threads]
-    cpus = place.cpus
-    return [2**power for power in range(cpus.bit_length()) if 2**power < cpus] + [cpus]
+    given = [name for name in OPTIONS if name in entry]
+    try:
+        yield from model_arms(entry, place, capacity)
+    except UserError as error:
+        spot = (*where, *given) if len(given) == 1 else where
+        raise UserError(f"{path}: {dotted(spot)}: {error}") from error
 
 
 def _whole(number: float | None) -> int | None:

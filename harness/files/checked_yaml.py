@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
 from harness.files.given import read_given_text
+from harness.files.places import CONFIG
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "config" / "schemas"
+SCHEMAS = CONFIG / "schemas"
 
 MAX_DEPTH = 100  # of lists and mappings in one another
 
@@ -49,13 +50,21 @@ def read_checked(
 
     `numbered`: keys may be whole numbers, and are texts in the result: `1: 7.3` is {"1": 7.3}.
     """
-    import jsonschema
-
     values = _read(path, numbered)
     if not isinstance(values, dict):
         found = "nothing" if values is None else type(values).__name__
         raise UserError(f"{path}: must hold keys and values, as in KEY: VALUE; found {found}")
-    rules = load_schema(schema) if isinstance(schema, str) else schema
+    return check_values(path, values, load_schema(schema) if isinstance(schema, str) else schema)
+
+
+def check_values(
+    path: Path | str, values: dict[str, Any], rules: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return values that fit a schema; `path` says where they are from. Raises UserError if they do
+    not fit.
+    """
+    import jsonschema
+
     problems = sorted(
         jsonschema.Draft202012Validator(rules).iter_errors(values), key=_most_telling_first
     )
@@ -68,7 +77,7 @@ def read_checked(
 
 
 def wrong(
-    path: Path, place: Place, rule: str, value: object, known: Iterable[str] = ()
+    path: Path | str, place: Place, rule: str, value: object, known: Iterable[str] = ()
 ) -> UserError:
     """Return the error for a value that breaks a rule; `known`: values that the user may have
     meant.
@@ -159,7 +168,7 @@ def _most_telling_first(error: ValidationError) -> tuple:
     return error.validator != "additionalProperties", [str(step) for step in error.absolute_path]
 
 
-def _explain(path: Path, error: ValidationError) -> UserError:
+def _explain(path: Path | str, error: ValidationError) -> UserError:
     """Return the error for a broken schema rule, in one line."""
     place, value, rule = tuple(error.absolute_path), error.instance, error.validator_value
     match error.validator:

@@ -26,7 +26,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from harness.files.places import CODE, IS_INSTALLED
+
+ROOT = CODE
 PACKAGES = ("harness", "topologies")
 
 LATE_IMPORTS = frozenset(
@@ -62,7 +64,7 @@ MORE_HEADERS = {"applications": ("harness/operators/native", *HEADERS)}
 """Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the
 module's folder."""
 
-CODE = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
+CODE_ENDINGS = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
 """Endings of files that are no data of the module beside them."""
 
 
@@ -233,7 +235,9 @@ def _python(path: Path) -> Source:
 
 @cache
 def _data(folder: Path) -> tuple[Path, ...]:
-    return tuple(path for path in folder.iterdir() if path.is_file() and path.suffix not in CODE)
+    return tuple(
+        path for path in folder.iterdir() if path.is_file() and path.suffix not in CODE_ENDINGS
+    )
 
 
 def _named(folder: str, ending: str, names: Collection[str]) -> list[Path]:
@@ -245,7 +249,8 @@ def _files(folder: str, ending: str) -> list[tuple[str, Path]]:
     """Return the files of a folder with their names: without the ending, and with hyphens, as users
     write them.
     """
-    paths = sorted((ROOT / folder).glob(f"*{ending}"))
+    place = ROOT / "harness" if IS_INSTALLED and folder.startswith("config/") else ROOT
+    paths = sorted((place / folder).glob(f"*{ending}"))
     return [(path.name.removesuffix(ending).replace("_", "-"), path) for path in paths]
 
 
@@ -275,8 +280,9 @@ def _cython(path: Path) -> Source:
             headers.add(header)
             todo += [(each, header.parent) for each in _matches(INCLUDE, header)]
     built = path.parent.glob(f"{path.stem}.*so")
+    recipes = [each for each in (ROOT / "setup.py",) if each.is_file()]
     return Source(
-        files=frozenset((ROOT / "setup.py", *declared, *headers, *built)),
+        files=frozenset((*recipes, *declared, *headers, *built)),
         imports=frozenset(
             each
             for imports in own

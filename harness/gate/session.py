@@ -22,14 +22,13 @@ from pathlib import Path
 from typing import IO
 
 from harness.errors import RunFailed
+from harness.files.places import CODE
 from harness.gate.supervisor import ask
 
 TAIL_BYTES = 16_000_000  # kept from the end of each output
 
 # wait for a supervisor that was asked to end its process: longer than the supervisor's own limit
 SUPERVISOR_TIMEOUT_S = 15.0
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class _Supervisor:
     def __init__(self) -> None:
         self.channel, theirs = socket.socketpair()
         with theirs:
-            path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+            path = os.pathsep.join(filter(None, (str(CODE), os.environ.get("PYTHONPATH"))))
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "harness.gate.supervisor", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,

@@ -161,13 +161,14 @@ def _grouped(places: np.ndarray, counts: np.ndarray) -> float:
 def _printed(values: Sequence[float]) -> float:
     """Return the unit of the last digit of the largest value, if the values have few digits and lie
     on both sides of a power of ten; else 0."""
-    if not any(values):
-        return 0.0
-    digits, powers = zip(*map(_digits, filter(None, values)), strict=True)
-    most = max(digits)
-    if most > FEW_DIGITS or min(powers) == max(powers):
-        return 0.0
-    return 10.0 ** (max(powers) - most + 1)
+    most, powers = 1, set[int]()
+    for value in filter(None, values):
+        digits, power = _digits(value)
+        if digits > FEW_DIGITS:
+            return 0.0
+        most = max(most, digits)
+        powers.add(power)
+    return 10.0 ** (max(powers) - most + 1) if len(powers) > 1 else 0.0
 
 
 def _digits(value: float) -> tuple[int, int]:

@@ -4,7 +4,8 @@ struct.
 Types: `int8` … `int64`, `uint8` … `uint64`, `float32`, `float64`, `boolean` (a byte), `time`
 (nanoseconds since 1970 as an int64), `bytes[N]` (N bytes exactly) and `string[N]` (at most N bytes
 of UTF-8: its length as a uint32, and the bytes). A tuple takes what its own schema needs, rounded
-up to 8 bytes.
+up to 8 bytes. Where it has a `string` without a bound, a tuple takes a whole slot, and such strings
+share what the other attributes leave of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from harness.errors import UserError
 MAX_CONTENT = 64 * 2**20  # bytes a tuple
 MAX_ATTRIBUTES = 1000
 ALIGNMENT = 8  # of a tuple's content [bytes]
+DEFAULT_SLOT = 1024  # bytes of a tuple that has strings without a bound
+UNBOUNDED = "string"
 
 _NUMBERS = {  # by type: format of struct, C type, numpy type
     "int8": ("b", "int8_t", "i1"),
@@ -62,12 +65,14 @@ class Attribute(NamedTuple):
 class Schema:
     """The attributes of a stream's tuples, in order. Raises UserError for a name or a type that
     cannot be one.
+
+    `slot`: bytes of a tuple, if it has a `string` without a bound. `types` has all bounds then.
     """
 
     name: str
     types: tuple[tuple[str, str], ...]
 
-    def __init__(self, name: str, types: Mapping[str, str]) -> None:
+    def __init__(self, name: str, types: Mapping[str, str], slot: int = DEFAULT_SLOT) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "types", tuple(dict(types).items()))
         if not isinstance(name, str) or not name.isidentifier():
@@ -79,6 +84,8 @@ class Schema:
                 f"schema {name}: must have from 1 to {MAX_ATTRIBUTES} attributes, not "
                 f"{len(self.types)}"
             )
+        if UNBOUNDED in (kind for _, kind in self.types):
+            object.__setattr__(self, "types", _with_bounds(name, self.types, slot))
         if self.size > MAX_CONTENT:
             raise UserError(
                 f"schema {name}: a tuple must have at most {MAX_CONTENT} bytes, not {self.size}"
@@ -95,7 +102,7 @@ class Schema:
                 )
             sized = _SIZED.fullmatch(kind) if isinstance(kind, str) else None
             if sized is None and kind not in _NUMBERS:
-                known = ", ".join((*_NUMBERS, "bytes[N]", "string[N]"))
+                known = ", ".join((*_NUMBERS, "bytes[N]", "string[N]", UNBOUNDED))
                 raise UserError(
                     f"schema {self.name}: type of {name} must be one of {known}, not {kind!r:.60}"
                 )
@@ -235,3 +242,30 @@ class Schema:
             else:
                 values[attribute.name] = next(words)
         return values
+
+
+def _with_bounds(
+    name: str, types: tuple[tuple[str, str], ...], slot: int
+) -> tuple[tuple[str, str], ...]:
+    """Return the types with equal bounds for strings that have none: the largest with which a tuple
+    fits into a slot. Raises UserError for a slot that has no room for a byte of each.
+    """
+
+    def bounded(bytes_each: int) -> Mapping[str, str]:
+        return {
+            attribute: f"string[{bytes_each}]" if kind == UNBOUNDED else kind
+            for attribute, kind in types
+        }
+
+    least = Schema(name, bounded(1))
+    if not isinstance(slot, int) or isinstance(slot, bool) or not least.size <= slot <= MAX_CONTENT:
+        raise UserError(
+            f"schema {name}: slot must be a whole number from {least.size} to {MAX_CONTENT} bytes, "
+            f"not {slot!r:.60}"
+        )
+    unbounded = sum(kind == UNBOUNDED for _, kind in types)
+    # an estimate from above: alignment may take up to so much of each
+    most = (slot - least.size) // unbounded + 2 * ALIGNMENT
+    while most > 1 and Schema(name, bounded(most)).size > slot:
+        most -= 1
+    return tuple(bounded(most).items())

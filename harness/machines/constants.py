@@ -22,8 +22,7 @@ from typing import Any, Self
 
 from harness.errors import UserError
 from harness.files.checked_yaml import SCHEMAS, Place, did_you_mean, dotted, read_checked, wrong
-
-ROOT = Path(__file__).resolve().parents[2]
+from harness.files.places import own_config
 
 TAGS = ("measured", "adjacent", "estimate")
 """Origins of a value: measured on that hardware (the same micro-architecture), on an adjacent one,
@@ -179,12 +178,20 @@ def find_profile(kind: str, folder: Path, name_or_path: str | Path) -> Path:
             f"{kind} {shown} is unknown{did_you_mean(text[:80], names)}; known are: "
             f"{', '.join(names)}"
         )
-    return folder / f"{text}.yaml"
+    return next(path for each in _own_first(folder) if (path := each / f"{text}.yaml").is_file())
 
 
 def profile_names(folder: Path) -> list[str]:
-    """The names of the profiles in a folder, in order of the alphabet, without the template."""
-    return [path.stem for path in sorted(folder.glob("*.yaml")) if path.stem != TEMPLATE]
+    """The names of the profiles in a folder, and of the user's own of that kind, in order of the
+    alphabet, without the template.
+    """
+    names = {path.stem for each in _own_first(folder) for path in each.glob("*.yaml")}
+    return sorted(names - {TEMPLATE})
+
+
+def _own_first(folder: Path) -> tuple[Path, ...]:
+    """Return the folders with profiles: the user's own if there is one, and the project's."""
+    return tuple(dict.fromkeys((own_config() / folder.name, folder)))
 
 
 def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -194,7 +201,7 @@ def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any],
     In the folder, where profiles are found by name, the name inside a file must be the file's own.
     """
     values = read_checked(path, schema, numbered=True)
-    if path.parent.resolve() == folder and values["name"] != path.stem:
+    if path.parent.resolve() in _own_first(folder) and values["name"] != path.stem:
         raise wrong(path, ("name",), f"must be the file's, {path.stem!r}", values["name"])
     constants: dict[str, Constant] = {}
     plain: dict[str, Any] = {}

@@ -20,16 +20,10 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.files.checked_yaml import wrong
-from harness.machines.constants import (
-    ROOT,
-    Profile,
-    above_0,
-    find_profile,
-    profile_names,
-    read_profile,
-)
+from harness.files.places import CONFIG
+from harness.machines.constants import Profile, above_0, find_profile, profile_names, read_profile
 
-MACHINES = ROOT / "config" / "machines"
+MACHINES = CONFIG / "machines"
 
 LOCAL = "local"
 """The machine at hand: real threads, unless its profile is to be simulated."""

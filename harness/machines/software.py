@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.machines.constants import ROOT, Profile, find_profile, profile_names, read_profile
+from harness.files.places import CONFIG
+from harness.machines.constants import Profile, find_profile, profile_names, read_profile
 
-SOFTWARE = ROOT / "config" / "software"
+SOFTWARE = CONFIG / "software"
 
 DEFAULT_SOFTWARE = "millrace"
 """The software costs of a simulated run, unless others are asked for."""

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from harness.engine import Engine, Sample, Totals
+from harness.engine.left_out import by_kind, records_of, share_of
 from harness.engine.oracle import explain
 from harness.graph import Graph
 from harness.graph.flow import Flow
@@ -104,6 +105,7 @@ def fill_record(
         else add_histograms([sample.latency_counts for sample in samples])
     )
     counts = graph.counts is not None and not run.simulated and not totals.stuck
+    left_out = by_kind(totals.left_out, totals.left_out_examples)
     outcome = build(
         OUTCOME,
         {
@@ -137,6 +139,12 @@ def fill_record(
             "samples": [sample_entry(sample, _step(sample, seen), names) for sample in samples],
             "scheduling": dict(totals.scheduling),
             "application": _counted(graph.counts() if counts else None, totals),
+            "left_out": left_out,
+            "left_out_share": (
+                None
+                if run.simulated or totals.stuck
+                else share_of(left_out, records_of(graph, totals.sent))
+            ),
         },
     )
     simulation = {}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from harness.engine import Engine
 from harness.measurement.control import Controller
 from harness.measurement.spec import Run
+from harness.measurement.time_use import ExplainedWindow
 from harness.measurement.window import MIN_PERIOD_S, Observation, measure_window
 
 STOP_S = 2.0  # for draining, and again for threads to stop
@@ -27,10 +28,19 @@ def observe(
     (`finite`), and has failed otherwise. Whatever happens, the engine is stopped before this
     returns or raises. Raises what the engine raises.
     """
+    explained = ExplainedWindow(engine, run) if run.explained else None
+
+    def phase_begins(phase: str) -> None:
+        if explained is not None and phase == "measuring":
+            explained.begin()
+        announce(phase)
+
     announce("starting")
     engine.start()
     try:
-        seen = measure_window(engine, run, copies, announce, controller)
+        seen = measure_window(engine, run, copies, phase_begins, controller)
+        if explained is not None:
+            explained.end(seen)
     except BaseException:
         engine.stop(drain=False, timeout_s=STOP_S)
         raise

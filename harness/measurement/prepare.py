@@ -4,14 +4,33 @@ together.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.engine.open import lay_out
 from harness.engine.thread_room import check_threads
 from harness.graph import Graph
 from harness.measurement.control import check_law, pool_law
 from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
-from harness.models import Chosen
+from harness.models import Chosen, least_threads, why_raised
 from harness.models.layout import RunLayout
+
+
+def with_room(run: Run, graph: Graph) -> Run:
+    """Return the run with a highest level that is enough for the graph: that of a described machine
+    is the number of its CPUs, which may be too few.
+    """
+    if getattr(run.model, "maximum", None) is None:
+        return run
+    maximum = max(run.model.maximum, least_threads(graph, run.model))
+    return replace(run, model=replace(run.model, maximum=maximum))
+
+
+def raised(layout: RunLayout, asked: int | None, level: int) -> str | None:
+    """Return a number of threads that the graph has raised, with the reason; None if it has not."""
+    if asked is None or asked >= level:
+        return None
+    return f"{asked} becomes {level}: {why_raised(layout.graph, layout.model, level)}"
 
 
 def check_run(

@@ -15,9 +15,9 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TextIO
 
+from harness.files.places import CODE
 from harness.machines.host.descendants import end_descendants
 from harness.measurement.spec import Run
 
@@ -145,7 +145,7 @@ def _commit() -> str | None:
 
 def _environment() -> dict[str, str]:
     """Ours, with this project first on the path: we may have been started from anywhere."""
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(CODE)
     inherited = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": root + (os.pathsep + inherited if inherited else "")}
 

@@ -18,7 +18,8 @@ from typing import Any
 from harness.engine import Sample
 from harness.engine.profiled import Profiled
 from harness.errors import RunFailed
-from harness.files.closure import ROOT, closure, digest
+from harness.files.closure import closure, digest
+from harness.files.places import kept
 from harness.files.whole import write_whole
 from harness.graph import Graph
 from harness.measurement.host import cpu_model
@@ -27,7 +28,7 @@ from harness.models import Manual
 
 SETTLE_S = 0.5  # of the run that nobody looks at: windows fill
 LOOK_ROUNDS, LOOK_S = 5, 1.0  # rounds in which it is looked at, 1,000 times a second
-PROFILE_FOLDER = ROOT / ".millrace" / "profiled"
+PROFILE_FOLDER = kept(".millrace") / "profiled"
 
 
 def profile(graph: Graph) -> Profiled:

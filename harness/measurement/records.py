@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -45,6 +45,14 @@ def _check_version(record: dict[str, Any]) -> None:
     version = record.get("schema_version")
     if version != SCHEMA_VERSION:
         raise RecordError(f"schema_version is {version!r}; this version reads {SCHEMA_VERSION}")
+
+
+def rate_of(record: Mapping[str, Any]) -> float | None:
+    """Return the throughput of a run [tuples/s]. A simulated window may end before the first lump
+    of tuples arrives, so there it is the rate at which tuples pass the operators.
+    """
+    passed = (record.get("simulation") or {}).get("passed_tuples_per_s")
+    return record["sink_tuples_per_s"] if passed is None else passed
 
 
 def record_line(record: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import Run
 from harness.measurement.subject import build_subject
+from harness.measurement.time_use import time_use_entry
 from harness.models import Coroutine, with_level
 
 SHORTEST_PROFILE_S = (
@@ -49,7 +50,12 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
     engine = None
     try:
         engine = engine_of(
-            layout, described, tuples=run.tuples, **_of_law(run), **_of_place(run, graph)
+            layout,
+            described,
+            tuples=run.tuples,
+            **({"explained": True} if run.explained else {}),
+            **options_of_law(run),
+            **_of_place(run, graph),
         )
         controller = Controller(engine, layout, run.period_s, run.shortest_s)
         watched = Told(engine, controller, list(graph.operators), announce) if run.live else None
@@ -63,10 +69,12 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
         )
     except (RunFailed, MemoryError) as error:
         return fail_record(record, run, str(error) or "out of memory", engine)
-    return fill_record(record, run, seen, graph, engine)
+    record = fill_record(record, run, seen, graph, engine)
+    explained = {} if seen.time_use is None else {"time_use": time_use_entry(run, seen, layout)}
+    return record | explained
 
 
-def _of_law(run: Run) -> dict[str, Any]:
+def options_of_law(run: Run) -> dict[str, Any]:
     """Return the options of an engine that a run's law needs: a profile of costs, and replicas."""
     model = run.model
     if not getattr(model, "elastic", False):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from harness.files.places import CODE
+
+CHECKOUT = CODE
 
 
 @lru_cache

@@ -102,7 +102,9 @@ class Run:
     graph_file: str = ""
     digest: str = ""  # of the graph file, which must not have changed; "": it may have
     allow_threads: int | None = None  # of real ones, at most; None: as `thread_room.MOST_THREADS`
+    full_speed: bool = False  # sources send as fast as they can, whatever the graph says of rates
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
+    explained: bool = False  # the record says what threads spent their time on (`time_use`)
 
     @property
     def simulated(self) -> bool:
@@ -123,7 +125,8 @@ class Run:
         """A digest of what runs of one arm have in common: records that have it answer the same
         question.
         """
-        of_run = ("repeat", "order_in_block", "constants", "graph_file", "allow_threads", "live")
+        of_run = {"repeat", "order_in_block", "constants", "graph_file", "allow_threads"}
+        of_run |= {"live", "explained"}
         common = {name: value for name, value in self.to_mapping().items() if name not in of_run}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import topologies
 from harness.errors import UserError
@@ -51,6 +51,14 @@ def build_subject(run: Run) -> tuple[Graph, dict[str, Value]]:
     """The graph of a run, and all its parameters. Raises UserError if it cannot be made, or its
     file has changed since.
     """
+    graph, parameters = _build(run)
+    if run.full_speed:
+        for name, operator in graph.operators.items():
+            graph.operators[name] = replace(operator, rate=None, rates=())
+    return graph, parameters
+
+
+def _build(run: Run) -> tuple[Graph, dict[str, Value]]:
     if not run.graph_file:
         return topologies.build(run.topology, run.parameters, run.seed)
     from harness.graph.files.file import (

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.machines.machine import load_machine
+from harness.measurement.records import rate_of
 from harness.measurement.spec import Run
 
 CONTENDED = "atomic.contended"
@@ -97,13 +98,8 @@ def one_seed_decides(nominal: Mapping[str, Any], ends: Sequence[Mapping[str, Any
     Then chance has moved it, and not the constant, or as much as that. `ends`: the variants'
     records.
     """
-    rates = [_rate(record) for record in (nominal, *ends)]
+    rates = [rate_of(record) for record in (nominal, *ends)]
     if len(ends) < 2 or None in rates:
         return False
     middle, *others = rates
     return min(others) > (1 + SEED_NOISE) * middle or max(others) < (1 - SEED_NOISE) * middle
-
-
-def _rate(record: Mapping[str, Any]) -> float | None:
-    passed = (record.get("simulation") or {}).get("passed_tuples_per_s")
-    return record["sink_tuples_per_s"] if passed is None else passed

@@ -10,10 +10,12 @@ greater, or by no more than one tuple of the sources: windows count whole tuples
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.engine import Engine, Sample, Totals
+from harness.engine.time_use import TimeUse
+from harness.graph import PortId
 from harness.machines.host.cpu import SHORTEST_S, CpuCounters, allowed_cpu_numbers
 from harness.measurement.control import ControlFailed, Controller
 from harness.measurement.cpu_use import Disturbance
@@ -65,6 +67,11 @@ class Observation:
     error: str | None = None  # why the run was cut short, besides what `totals` says
     disturbance: Disturbance = field(default_factory=Disturbance)
     totals: Totals | None = None  # None if the engine did not start
+    time_use: TimeUse | None = None  # of the window; None: nobody asked
+    # then: scheduled ports with a queue at its end, hardware counts, and why there are none
+    queued: Sequence[PortId] = ()
+    counters: Mapping[str, int] = field(default_factory=dict)
+    counters_problem: str | None = None
 
     @property
     def warmup_s(self) -> float:

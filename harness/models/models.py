@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 from harness.graph.functions.compiled import NativeFunction
 from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
 from harness.machines.host import cpu
@@ -319,7 +320,8 @@ def make_model(name: str, **options: Any) -> Model:
     contradict each other. `harness.elasticity` looks for the law.
     """
     if name not in MODELS:
-        raise UserError(f"model {name!r} is unknown; models are: {', '.join(MODELS)}")
+        meant = did_you_mean(name, MODELS)
+        raise UserError(f"model {name!r} is unknown{meant}; models are: {', '.join(MODELS)}")
     given = {
         each: tuple(value.items()) if isinstance(value, Mapping) else value
         for each, value in options.items()
@@ -332,7 +334,10 @@ def make_model(name: str, **options: Any) -> Model:
     own = options_of(MODELS[name])
     for each in given:
         if each not in OPTIONS:
-            raise UserError(f"no model has an option {each!r}; options are: {', '.join(OPTIONS)}")
+            raise UserError(
+                f"no model has an option {each!r}{did_you_mean(each, OPTIONS)}; options are: "
+                f"{', '.join(OPTIONS)}"
+            )
         if each not in own:
             raise UserError(f"{each} applies to {owners_of(each)} only, not to the model {name}")
     return MODELS[name](**given)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 from harness.graph import GraphError
 from harness.graph.files.function import load_attribute
 from harness.graph.functions.compiled import PolicyFunction, is_compiled
@@ -55,7 +56,7 @@ def find_policy(given: object) -> Policy:
         if given not in known:
             raise UserError(
                 f"policy must be one of {', '.join(known)}, or FILE.py:NAME or FILE.so:SYMBOL, not "
-                f"{given!r:.80}"
+                f"{given!r:.80}{did_you_mean(given, known)}"
             )
         return Policy(given)
     name = given if isinstance(given, str) else getattr(given, "__name__", "")

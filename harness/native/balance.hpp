@@ -107,13 +107,16 @@ void Path<Platform>::wait_for_buffers(Operator* op, Worker* worker, BalanceState
     lack_begun(worker);
     worker->run->coroutines->wait_for_buffers(worker, op);
     state->waiting.store(false, std::memory_order_relaxed);
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
+    turn_to(worker, Activity::WORK, op);
     return;
   }
-  if (Platform::watch(worker, [&] { return has_room(op, state); })) return;
+  turn_to(worker, Activity::ROOM, op);
+  if (Platform::watch(worker, [&] { return has_room(op, state); })) {
+    turn_to(worker, Activity::WORK, op);
+    return;
+  }
   worker->waits.add(1);
   Platform::goes_to_sleep(worker, state->room);
-  worker->at.store(0, std::memory_order_relaxed);
   worker->rest.store(BLOCKED, std::memory_order_relaxed);
   state->waiting.store(true, std::memory_order_relaxed);
   worker->idle.start();
@@ -121,7 +124,7 @@ void Path<Platform>::wait_for_buffers(Operator* op, Worker* worker, BalanceState
   worker->idle.stop();
   state->waiting.store(false, std::memory_order_relaxed);
   worker->rest.store(AWAKE, std::memory_order_relaxed);
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, op);
 }
 
 // Sets the number of active ports, from the next tuple on; a thread that waits for room sees the

@@ -165,12 +165,12 @@ bool Path<Platform>::mark_barrier(Operator* op, Worker* worker, Tuple* mark) {
 // on return.
 template <class Platform>
 void Path<Platform>::wait_for_others(Operator* op, Worker* worker, uint32_t* round) {
-  const uint32_t at = worker->at.load(std::memory_order_relaxed);
-  worker->at.store(0, std::memory_order_relaxed);
+  const uint32_t at = now_doing(worker);
+  turn_to(worker, Activity::TUPLES, op);
   if (op->lock != nullptr) op->lock->unlock();
   wait_a_little(worker, round);
-  if (op->lock != nullptr) acquire(worker, op->lock);
-  worker->at.store(at, std::memory_order_relaxed);
+  if (op->lock != nullptr) acquire(worker, op->lock, op);
+  turn_back(worker, at);
 }
 
 }  // namespace millrace

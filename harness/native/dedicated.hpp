@@ -34,14 +34,16 @@ void* Path<Platform>::port_body(void* argument) {
   auto* worker = static_cast<Worker*>(argument);
   Port* port = worker->port;
   uint32_t batches = 0;
+  turn_to(worker, Activity::SEARCH, port->op);
   while (port->open_streams > 0 && !worker->stop.load(std::memory_order_acquire)) {
     Tuple* first;
     const auto count = static_cast<uint32_t>(
         port->ring.front(port->batch.load(std::memory_order_relaxed), &first));
     if (count == 0) {
-      worker->at.store(0, std::memory_order_relaxed);
+      turn_to(worker, Activity::SEARCH, port->op);
       hand_over(worker);
       wake_producer(port);
+      turn_to(worker, Activity::TUPLES, port->op);
       const uint64_t tail = port->ring.head().load(std::memory_order_acquire);
       if (Platform::unchanged(worker, port->ring.tail(), tail)) {
         worker->waits.add(1);
@@ -64,7 +66,7 @@ void* Path<Platform>::port_body(void* argument) {
     if (worker->run->coroutines != nullptr) worker->run->coroutines->taken(port->index);
   }
   hand_over(worker);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::NONE);
   Platform::finish(worker);
   return nullptr;
 }
@@ -92,24 +94,29 @@ template <class Platform>
 void Path<Platform>::wait_for_room(Worker* worker, Port* port, uint32_t* round) {
   Platform::pass(worker);
   const uint64_t head = port->ring.head().load(std::memory_order_acquire);
-  const uint32_t at = worker->at.load(std::memory_order_relaxed);
+  const uint32_t at = now_doing(worker);
   if (port->ring.tail().load(std::memory_order_acquire) - head < port->ring.capacity()) {
     // not full: another producer is copying its tuples in, which is soon done
+    turn_to(worker, Activity::LOCK, port->op);
     wait_a_little(worker, round, port);
+    turn_back(worker, at);
     return;
   }
   hand_over(worker);
   wake_reader(worker, port);
-  if (!Platform::unchanged(worker, port->ring.head(), head)) return;
+  turn_to(worker, Activity::ROOM, port->op);
+  if (!Platform::unchanged(worker, port->ring.head(), head)) {
+    turn_back(worker, at);
+    return;
+  }
   worker->waits.add(1);
-  worker->at.store(0, std::memory_order_relaxed);
   worker->rest.store(BLOCKED, std::memory_order_relaxed);
   worker->idle.start();
   Platform::goes_to_sleep(worker, *port->room);
   port->room->sleep_while(port->ring.head(), head, worker->stop);
   worker->idle.stop();
   worker->rest.store(AWAKE, std::memory_order_relaxed);
-  worker->at.store(at, std::memory_order_relaxed);
+  turn_back(worker, at);
 }
 
 template <class Platform>

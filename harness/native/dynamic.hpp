@@ -64,6 +64,7 @@ template <class Platform>
 void* Path<Platform>::scheduler_body(void* argument) {
   auto* worker = static_cast<Worker*>(argument);
   Run* run = worker->run;
+  turn_to(worker, Activity::SEARCH);
   while (Port* port = next_port(worker)) {
     worker->drains.add(1);
     Platform::drains(worker, port);
@@ -72,7 +73,7 @@ void* Path<Platform>::scheduler_body(void* argument) {
     const bool cheap = port->batch.load(std::memory_order_relaxed) >= CHEAP_BATCH;
     announce(worker);
     Platform::pass(worker);
-    worker->at.store(0, std::memory_order_relaxed);
+    turn_to(worker, Activity::SEARCH);
     port->consuming.unlock();
     // this thread still owns the port: Port::ready is 1. If this check misses a push, clear() sees
     // it
@@ -83,6 +84,7 @@ void* Path<Platform>::scheduler_body(void* argument) {
     }
     if (stays && cheap && done < CHEAP_BATCH) Platform::rest(worker);
   }
+  turn_to(worker, Activity::NONE);
   Platform::finish(worker);
   return nullptr;
 }
@@ -162,8 +164,10 @@ auto Path<Platform>::next_port(Worker* worker) -> Port* {
     }
     worker->waits.add(1);
     Platform::goes_to_sleep(worker, *run->ready);
+    turn_to(worker, Activity::TUPLES);
     worker->rest.store(IDLE, std::memory_order_release);
     run->ready->sleep(worker->stop, worker->suspended);
+    turn_to(worker, Activity::SEARCH);
     worker->rest.store(AWAKE, std::memory_order_relaxed);
   }
   return nullptr;
@@ -176,8 +180,10 @@ void Path<Platform>::suspend(Worker* worker) {
   worker->waits.add(1);
   Platform::pass(worker);
   worker->asleep.start();
+  turn_to(worker, Activity::PAUSE);
   worker->rest.store(SUSPENDED, std::memory_order_release);
   worker->pause.sleep_while(worker->suspended, 1, worker->stop);
+  turn_to(worker, Activity::SEARCH);
   worker->asleep.stop();
   // woken for the end of the run it executes nothing more
   if (!worker->stop.load(std::memory_order_acquire))
@@ -188,13 +194,14 @@ void Path<Platform>::suspend(Worker* worker) {
 // Figure 6, reSchedule().
 template <class Platform>
 void Path<Platform>::reschedule(Worker* worker, Port* port, uint32_t* round) {
-  const uint32_t at = worker->at.load(std::memory_order_relaxed);
-  worker->at.store(0, std::memory_order_relaxed);
+  const uint32_t at = now_doing(worker);
+  turn_to(worker, Activity::SEARCH, port->op);
   announce(worker);
   Platform::looks_at_queue(worker, port);
+  const size_t queued = port->ring.size_guess();
   // The flag of an empty queue is left alone: else a thread that waits for it, to switch the queue
   // off, could miss it for ever.
-  if (port->ring.size_guess() > 0 && port->consuming.try_lock()) {
+  if (queued > 0 && port->consuming.try_lock()) {
     worker->reschedules.add(1);
     drain(worker, port,
           rescheduled(port->ring.capacity(), port->most.load(std::memory_order_relaxed)), false);
@@ -204,9 +211,11 @@ void Path<Platform>::reschedule(Worker* worker, Port* port, uint32_t* round) {
     release(worker, port);
     worker->run->ready->wake_one();
   } else {
+    // not full: another producer is copying its tuples in
+    turn_to(worker, queued < port->ring.capacity() ? Activity::LOCK : Activity::ROOM, port->op);
     wait_a_little(worker, round, port);
   }
-  worker->at.store(at, std::memory_order_relaxed);
+  turn_back(worker, at);
 }
 
 // Waits for something that another thread holds, perhaps for ever: the pool counts this thread as

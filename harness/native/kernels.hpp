@@ -105,7 +105,7 @@ void Path<Platform>::pass_on(Operator* op, Worker* worker, Tuple* first, uint32_
   } else {
     round_robin(op, worker, first, count);
   }
-  Platform::goes_on(worker, op);
+  turn_to(worker, Activity::WORK, op);
 }
 
 // -- one of several ways --------------------------------------------------------------------------
@@ -179,7 +179,7 @@ bool Path<Platform>::is_ahead(const Operator* op, const SplitState* state, uint3
 template <class Platform>
 void Path<Platform>::wait_for_merge(Operator* op, Worker* worker, uint32_t count) {
   const auto* state = static_cast<SplitState*>(op->own);
-  const uint32_t at = worker->at.load(std::memory_order_relaxed);
+  const uint32_t at = now_doing(worker);
   uint32_t round = 0;
   while (is_ahead(op, state, count) && !worker->stop.load(std::memory_order_acquire)) {
     if (worker->resumed) {
@@ -201,9 +201,11 @@ void Path<Platform>::wait_for_merge(Operator* op, Worker* worker, uint32_t count
         helped = true;
       }
     }
-    if (!helped) wait_a_little(worker, &round);
+    if (helped) continue;
+    turn_to(worker, Activity::ROOM, op);
+    wait_a_little(worker, &round);
   }
-  worker->at.store(at, std::memory_order_relaxed);
+  turn_back(worker, at);
 }
 
 // Sends a window punctuation every way, with its place among the tuples and a number by which the

@@ -187,7 +187,7 @@ bool Path<Platform>::deliver_pushed(LoopState* state) {
   }
   if (some) {
     hand_over(worker);  // its function may take long now
-    worker->at.store(state->op->index + 1, std::memory_order_relaxed);
+    turn_to(worker, Activity::WORK, state->op);
   }
   return some;
 }
@@ -238,7 +238,7 @@ void* Path<Platform>::loop_body(void* argument) {
   LoopState* state = worker->op->loop;
   run_loop(worker, state);
   for (uint32_t i = 0; i < state->context.inputs; ++i) give_back(state, &state->inputs[i]);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::NONE);
   return nullptr;
 }
 
@@ -248,7 +248,7 @@ void Path<Platform>::run_loop(Worker* worker, LoopState* state) {
   Operator* op = worker->op;
   state->worker = worker;
   if (op->typed != nullptr) op->typed->worker = worker;
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, op);
   state->running = true;
   state->answer = state->run(&state->context, state->state);
   if (state->answer < 0) fail(state);
@@ -262,7 +262,7 @@ void Path<Platform>::run_loop(Worker* worker, LoopState* state) {
   run->open_operators.fetch_add(1, std::memory_order_acq_rel);
   deliver_pushed(state);
   close_operator(worker, op);
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, op);
   absorb_rest(state);
   if (run->open_operators.fetch_sub(1, std::memory_order_acq_rel) == 1) end_run(run);
 }

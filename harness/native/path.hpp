@@ -35,10 +35,11 @@
 //                    others change, or lets others see what it has changed
 //   executes, takes, drains   an operator is about to execute tuples, which were taken from a
 //                    queue, which was taken from the list of ready ports
-//   passes_on, goes_on, holds, has_merged, looks_at_merge, stream_ends   of some operators
+//   passes_on, holds, has_merged, looks_at_merge, stream_ends   of some operators
 //   looks_at_queue, tell_watching, goes_to_sleep   before and after waits
 //   ends_batch       a source is done with a batch
 //   step             any other step
+//   turns            the worker is about to do something else than before (activity.hpp)
 //
 // No function is noexcept: the interpreter unwinds the stack of a thread that asks for its lock
 // after it has ended.
@@ -52,6 +53,7 @@
 #include <cstring>
 #include <limits>
 
+#include "activity.hpp"
 #include "coarse_clock.hpp"
 #include "end_run.hpp"
 #include "flop.hpp"
@@ -103,10 +105,25 @@ struct Path {
   using SplitState = typename Platform::SplitState;
   using TypedState = typename Platform::TypedState;
 
+  // -- what a worker does (activity.hpp), for others to see
+  static void turn_to(Worker* worker, Activity activity, const Operator* op = nullptr) {
+    turn_back(worker, doing(activity, op == nullptr ? 0 : op->index + 1));
+  }
+  static void turn_to_moving(Worker* worker) {
+    turn_back(worker, doing(Activity::MOVE, now_doing(worker) & OF_OPERATOR));
+  }
+  static uint32_t now_doing(const Worker* worker) {
+    return worker->at.load(std::memory_order_relaxed);
+  }
+  static void turn_back(Worker* worker, uint32_t word) {
+    Platform::turns(worker);
+    worker->at.store(word, std::memory_order_relaxed);
+  }
+
   // -- submit.hpp: data
   static void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count);
   static inline void hand_over(Worker* worker);
-  static inline void acquire(Worker* worker, Lock* lock);
+  static inline void acquire(Worker* worker, Lock* lock, const Operator* op);
   static inline void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count);
   static void hold_back(Worker* worker, Tuple* first, uint32_t count);
   static void send_held(Worker* worker, Tuple* first, uint32_t count);

@@ -32,7 +32,9 @@ namespace millrace {
 template <class Platform>
 void* Path<Platform>::thread_body(void* argument) {
   auto* worker = static_cast<Worker*>(argument);
+  turn_to(worker, Activity::SEARCH);
   worker->run->coroutines->work(worker->co);
+  turn_to(worker, Activity::NONE);
   worker->thread.finish();
   return nullptr;
 }
@@ -45,6 +47,7 @@ void* Path<Platform>::operator_body(void* argument) {
   const bool joins = worker->op->stream_ended != nullptr;
   uint32_t open = inputs;
   while (open > 0) {
+    turn_to(worker, Activity::SEARCH, worker->op);
     if (joins) choose_inputs(worker, inputs);
     if (!run->coroutines->wait(worker)) return nullptr;
     for (uint32_t i = 0; i < inputs; ++i) {
@@ -93,7 +96,10 @@ void* Path<Platform>::replica_body(void* argument) {
   Run* run = worker->run;
   const size_t stride = run->stride;
   uint32_t count = 0;
-  while (Tuple* first = run->coroutines->take(worker, &count)) {
+  for (;;) {
+    turn_to(worker, Activity::SEARCH, worker->op);
+    Tuple* first = run->coroutines->take(worker, &count);
+    if (first == nullptr) break;
     worker->taken += count;
     uint32_t start = 0;
     worker->input = 0;
@@ -140,7 +146,10 @@ void Path<Platform>::wait_for_room_of_any(Worker* worker, uint32_t* round) {
     if (target->left == 0) continue;
     Port* port = target->port;
     if (port->ring.size_guess() < port->ring.capacity()) {
+      const uint32_t at = now_doing(worker);
+      turn_to(worker, Activity::LOCK, port->op);
       wait_a_little(worker, round);  // another sender has the queue
+      turn_back(worker, at);
       return;
     }
     if (port->arrivals != nullptr) port->arrivals->wake_one();
@@ -148,15 +157,18 @@ void Path<Platform>::wait_for_room_of_any(Worker* worker, uint32_t* round) {
     ++number;
   }
   if (worker->resumed) {
+    const uint32_t at = now_doing(worker);
+    turn_to(worker, Activity::SEARCH, worker->op);
     lack_rooms(worker);
     worker->run->coroutines->wait_for_any_room(worker);
+    turn_back(worker, at);
   } else if (number == 1) {
     only->discipline->wait_for_room(worker, only, round);
   } else {
-    const uint32_t at = worker->at.load(std::memory_order_relaxed);
-    worker->at.store(0, std::memory_order_release);
+    const uint32_t at = now_doing(worker);
+    turn_to(worker, Activity::ROOM, only->op);
     wait_a_little(worker, round);  // a thread sleeps for one queue only
-    worker->at.store(at, std::memory_order_relaxed);
+    turn_back(worker, at);
   }
 }
 

@@ -40,12 +40,13 @@ void* Path<Platform>::source_body(void* argument) {
     if (source->paces != nullptr) {
       count = due(worker, source, count);
       if (count == 0) continue;
+      turn_to(worker, Activity::MAKE, op);
     } else {
+      turn_to(worker, Activity::MAKE, op);
       for (uint32_t i = 1; i < count; ++i) slot(source->buffer, run->stride, i)->born_ns = 0;
       // one clock reading a batch: its first tuple is the sample
       source->buffer->born_ns = Platform::born_ns(Platform::clock(worker));
     }
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
     for (uint32_t i = 0; i < count; ++i)
       make_tuple(source, slot(source->buffer, run->stride, i), run->payload);
     Route* route = Platform::made(worker, op, count);
@@ -64,7 +65,7 @@ void* Path<Platform>::source_body(void* argument) {
   }
   close_operator(worker, op);
   hand_over(worker);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::NONE);
   Platform::finish(worker);
   return nullptr;
 }
@@ -119,7 +120,7 @@ uint32_t Path<Platform>::due(Worker* worker, SourceState* source, uint32_t most)
 template <class Platform>
 void Path<Platform>::sleep_until(Worker* worker, int64_t time, int64_t now) {
   hand_over(worker);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::PAUSE, worker->op);
   Platform::sleep_until(worker, time, now);
 }
 

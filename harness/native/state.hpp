@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "activity.hpp"
 #include "contexts.hpp"
 #include "counter.hpp"
 #include "histogram.hpp"
@@ -340,8 +341,7 @@ struct alignas(CACHE_LINE) Worker {
   bool pooled;                      // a scheduler thread
   std::atomic<uint64_t> suspended;  // 1: its level was taken away (P17 s4.1.2)
   std::atomic<uint32_t> rest;       // of Rest: whether and why it does not run
-  std::atomic<uint32_t>
-      at;  // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
+  std::atomic<uint32_t> at;         // what it does, and for which operator (activity.hpp)
   Run* run;
   void* (*body)(void*);  // what it runs
   Operator* op;          // of a source's thread, and of a co-routine
@@ -421,11 +421,13 @@ struct Run {
   Parking ended;  // where the engine waits for `over`, and paced sources for their time
 };
 
-// The operator that a thread executes, + 1; 0: none.
-inline uint32_t operator_of(const Worker& thread) noexcept {
+// What a thread does, and for which operator (activity.hpp).
+inline uint32_t doing_of(const Worker& thread) noexcept {
   const Worker* co = thread.executes.load(std::memory_order_relaxed);
   return (co == nullptr ? thread : *co).at.load(std::memory_order_relaxed);
 }
+// The operator that a thread executes, + 1; 0: none.
+inline uint32_t operator_of(const Worker& thread) noexcept { return executed_by(doing_of(thread)); }
 
 // Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds
 // Contexts::changing.

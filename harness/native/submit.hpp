@@ -31,7 +31,7 @@ namespace millrace {
 template <class Platform>
 void Path<Platform>::execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) {
   while (op->lock == nullptr) {
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
+    turn_to(worker, Activity::WORK, op);
     op->processed.add(count);
     Platform::executes(worker, op, first, count);
     const int32_t route = op->kernel(op, worker, first, count);
@@ -51,8 +51,8 @@ void Path<Platform>::execute(Worker* worker, Operator* op, Tuple* first, uint32_
   // in a queue or through the operators called behind it: else two threads could overtake each
   // other on the way there, against ORDER. Locks are taken in the direction of the streams only,
   // so no threads wait for each other in a circle.
-  acquire(worker, op->lock);
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  acquire(worker, op->lock, op);
+  turn_to(worker, Activity::WORK, op);
   op->processed.add(count);
   Platform::executes(worker, op, first, count);
   const int32_t route = op->kernel(op, worker, first, count);
@@ -73,17 +73,17 @@ void Path<Platform>::hand_over(Worker* worker) {
 }
 
 template <class Platform>
-void Path<Platform>::acquire(Worker* worker, Lock* lock) {
+void Path<Platform>::acquire(Worker* worker, Lock* lock, const Operator* op) {
   if (lock->try_lock()) return;
-  const uint32_t at = worker->at.load(std::memory_order_relaxed);
+  const uint32_t at = now_doing(worker);
   hand_over(worker);
-  worker->at.store(0, std::memory_order_relaxed);  // no operator costs what waiting takes
+  turn_to(worker, Activity::LOCK, op);
   worker->rest.store(BLOCKED, std::memory_order_relaxed);
   worker->idle.start();
   lock->lock();
   worker->idle.stop();
   worker->rest.store(AWAKE, std::memory_order_relaxed);
-  worker->at.store(at, std::memory_order_relaxed);
+  turn_back(worker, at);
 }
 
 // Sends `count` tuples to every target of an output port. A replica may have to hold them back
@@ -196,6 +196,7 @@ void Path<Platform>::call(Worker* worker, Target* target, Tuple* first, size_t s
   for (uint32_t begin = 0; begin < count; begin += at_once) {
     Tuple* batch = slot(first, spacing, begin);
     if (scratch != nullptr) {
+      turn_to_moving(worker);
       Platform::step(worker, Step::COPY, at_once);
       std::memcpy(scratch, batch, at_once * stride);
       batch = reinterpret_cast<Tuple*>(scratch);
@@ -257,6 +258,7 @@ uint32_t Path<Platform>::put(Worker* worker, Target* target, Tuple* first, size_
   // Where the plan has proved one producer the flag is left alone, and a push needs no
   // read-modify-write.
   const bool flagged = Platform::has_flags(worker, port);
+  turn_to_moving(worker);
   if (flagged) {
     if (!port->producing.try_lock()) return 0;
     if (port->mode.load(std::memory_order_acquire) & NOW_CALLED) {
@@ -509,7 +511,7 @@ void Path<Platform>::begin_mark(Worker* worker, Operator* op, Tuple* mark) {
 // delivered the tuples before it.
 template <class Platform>
 void Path<Platform>::receive_mark(Worker* worker, Operator* op, Tuple* mark) {
-  if (op->lock != nullptr) acquire(worker, op->lock);
+  if (op->lock != nullptr) acquire(worker, op->lock, op);
   if (op->mark == nullptr || op->mark(op, worker, mark)) pass_mark(worker, op, mark);
   if (op->lock == nullptr) return;
   Platform::pass(worker);
@@ -528,7 +530,7 @@ void Path<Platform>::end_stream(Worker* worker, Operator* op) {
 template <class Platform>
 bool Path<Platform>::last_stream(Worker* worker, Operator* op) {
   Lock* const lock = Platform::lock_at_end(op);
-  if (lock != nullptr) acquire(worker, lock);
+  if (lock != nullptr) acquire(worker, lock, op);
   --op->open_streams;
   const bool last = op->open_streams == 0;
   if (op->stream_ended != nullptr) op->stream_ended(op, worker);

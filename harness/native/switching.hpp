@@ -34,7 +34,7 @@ bool Path<Platform>::call_instead(Worker* worker, Target* target, Tuple* first, 
   // CALL_LOCK: the mutex. The mode is read once the lock is held. In the same way a pusher that
   // waited for the producer flag reads the mode again once it has the flag (submit.hpp).
   Lock* const lock = Platform::call_lock(port);
-  if (lock != nullptr) acquire(worker, lock);
+  if (lock != nullptr) acquire(worker, lock, port->op);
   uint32_t mode = port->mode.load(std::memory_order_acquire);
   if (mode == CLOSING) {
     mode = switch_off(worker, port);

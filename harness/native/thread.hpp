@@ -7,6 +7,8 @@
 #include <time.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
@@ -97,6 +99,15 @@ class Thread {
     return error;
   }
 
+  // The body's first act.
+  void begins() noexcept {
+#if defined(__linux__)
+    id_.store(static_cast<int32_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
+#endif
+  }
+  // The system's number of it; 0: it has not begun, or has none.
+  int32_t id() const noexcept { return id_.load(std::memory_order_relaxed); }
+
   // The body's last act. Edge DONE: done_.store(release) -> done_.load(acquire): what the thread
   // did is seen by who finds it done.
   void finish() noexcept { done_.store(true, std::memory_order_release); }
@@ -116,6 +127,7 @@ class Thread {
  private:
   pthread_t thread_{};
   bool started_ = false;
+  std::atomic<int32_t> id_{0};
   std::atomic<bool> done_{false};
 };
 

@@ -154,7 +154,7 @@ void Path<Platform>::begin_typed(TypedState* state, uint32_t output) {
     op->emitted.add(count);
   }
   begin(worker, &op->routes[output], out.slots, out.stride, count);
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, state->source == nullptr ? Activity::WORK : Activity::MAKE, op);
 }
 
 // Calls an operator's `finish` when its last stream has ended, before its own streams end. Nothing
@@ -165,7 +165,7 @@ void Path<Platform>::finish_typed(Operator* op, Worker* worker) {
   if (state->source != nullptr || worker->stop.load(std::memory_order_acquire)) return;
   state->worker = worker;
   state->born_ns = 0;
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, op);
   hand_over(worker);
   const int32_t answer =
       state->finish == nullptr ? 0 : state->finish(&state->context, state->state);
@@ -194,7 +194,7 @@ void* Path<Platform>::typed_source_body(void* argument) {
   while (!run->finishing.load(std::memory_order_relaxed) &&
          !worker->stop.load(std::memory_order_acquire) &&
          state->source->sent < state->source->limit) {
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
+    turn_to(worker, Activity::MAKE, op);
     const int32_t answer = state->step(&state->context, state->state);
     if (answer == MILLRACE_MORE) {
       idle_ns = IDLE_NS;
@@ -215,7 +215,7 @@ void* Path<Platform>::typed_source_body(void* argument) {
   deliver_typed(state);
   close_operator(worker, op);
   hand_over(worker);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::NONE);
   if (!worker->resumed) worker->thread.finish();
   return nullptr;
 }

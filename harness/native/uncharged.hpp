@@ -21,6 +21,7 @@ struct Uncharged {
   static void tell_watching(auto*, const auto&) noexcept {}
   static void stream_ends(auto*, auto*) noexcept {}
   static void ends_batch(auto*) noexcept {}
+  static void turns(auto*) noexcept {}
 
   static constexpr bool BEGINS_SEVERAL = true;
   // Several threads may produce.

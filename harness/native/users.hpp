@@ -33,7 +33,7 @@ void Path<Platform>::let_others_in(Operator* op) {
 
 template <class Platform>
 void Path<Platform>::keep_others_out(Operator* op, Worker* worker) {
-  if (op->reentrant) acquire(worker, op->lock);
+  if (op->reentrant) acquire(worker, op->lock, op);
 }
 
 // Leaves the rest of a batch of a run that was cut short: it counts as not yet given to the
@@ -150,7 +150,7 @@ int32_t Path<Platform>::python(Operator* op, Worker* worker, Tuple* first, uint3
       leave(op, worker, tuple, count - i);
       break;
     }
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
+    turn_to(worker, Activity::WORK, op);
     PythonCalled called{op, worker, tuple, 0.0, false};
     on_own_stack(worker, call_python, &called);
     if (called.kept) {

@@ -1,7 +1,10 @@
 """Operators written in C++ as objects (native/operator.hpp), in the form that `Graph.typed` takes.
 """
 
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint32_t, uint64_t
+
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
 
 from harness.graph.functions.compiled import ProcessFunction, StepFunction
 
@@ -19,6 +22,14 @@ cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
         TOO_MANY_KEYS "millrace::operators::TOO_MANY_KEYS"
         TOO_MANY "millrace::operators::TOO_MANY"
 
+cdef extern from "replay.hpp" namespace "millrace::operators" nogil:
+    cdef cppclass ReplayPort "millrace::operators::Replay::Port":
+        size_t bytes
+        vector[size_t] times
+    cdef cppclass Replay(Operator):
+        Replay(vector[ReplayPort] ports, uint64_t cycles, int64_t span) except +
+        void add(uint32_t port, const char* tuple) except +
+
 MEANINGS = {
     NO_MEMORY: "the system refuses it memory",
     WRONG_PORT: "a tuple came by a port that it does not have",
@@ -27,9 +38,17 @@ MEANINGS = {
 }
 """Meanings of the numbers with which an operator ends a run, as the end of a sentence."""
 
-LEFT_OUT = ("late", "without a time", "ahead of time")
-"""Names of what an operator counts of tuples whose times are no good (native/operator.hpp, Left).
-Those ahead of time are not left out."""
+LEFT_OUT = ("late", "without a time", "ahead of time", "broken", "of an unknown kind")
+"""Names of what an operator counts of tuples that it leaves out (native/operator.hpp, Left). Those
+ahead of time are not left out."""
+
+
+def shown_record(record):
+    """Return the beginning of a record as an example quotes it, in one line."""
+    text = record[:120].decode(errors="backslashreplace")
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 cdef class Compiled:
@@ -50,14 +69,58 @@ cdef class Compiled:
         return self.operator.counted(which)
 
     def left_out(self):
-        """Return the number of tuples that were late, without a time, or ahead of time, by name,
+        """Return the number of tuples that it has left out, or that were ahead of time, by name,
         where there were any. Exact when the run is over.
         """
         found = {
             name: self.operator.left_out(<Left> <uint32_t> which)
             for which, name in enumerate(LEFT_OUT)
         }
-        return {name: number for name, number in found.items() if number > 0}
+        return {name: number for name, number in found.items() if number > 0} | (self.noted or {})
+
+    def examples(self):
+        """Return the first tuple that was left out, by the same names: its record's number in the
+        input, from 1, and the beginning of the record; or all of the tuple.
+        """
+        cdef const Example* example
+        found = {}
+        for which, name in enumerate(LEFT_OUT):
+            example = self.operator.example(<Left> <uint32_t> which)
+            if example == NULL or example.content.empty():
+                continue
+            content = <bytes> example.content
+            if self.takes is not None:
+                found[name] = f"tuple {example.number + 1}: {self.takes.unpack(content)}"
+                continue
+            place = "" if example.number == UINT64_MAX else f"record {example.number + 1}: "
+            found[name] = f"{place}{shown_record(content)}"
+        return found
+
+    def put_piece(self, bytes piece, double seconds):
+        """Give a source the next piece of its input. Return False if it had no room for so long."""
+        cdef Pieces* pieces = self.operator.pieces()
+        cdef const char* content = piece
+        cdef string_view view = string_view(content, <size_t> len(piece))
+        cdef bint taken
+        with nogil:
+            taken = pieces.put(view, seconds)
+        return taken
+
+    def end_pieces(self):
+        """Tell a source that its input has ended."""
+        self.operator.pieces().end()
+
+    def retain(self, uint64_t records):
+        """Let a source keep its input until so many more records have been sent: as many as all
+        queues hold at least, since tuples in them point to it.
+        """
+        if self.operator.retained() != NULL:
+            self.operator.retained().set_records(records)
+
+    def send_late(self, uint32_t first_output):
+        """Send late tuples to outputs of their own, from this one on, in place of counting them.
+        """
+        self.operator.send_late(first_output)
 
     @property
     def step(self):
@@ -82,6 +145,27 @@ cdef class Compiled:
             <size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,),
             meanings=MEANINGS,
         )
+
+
+def replay(ports, tuples, uint64_t cycles, int64_t span):
+    """Return a source of packed tuples, pairs of an output port and bytes, `cycles` times in all
+    (0: for ever).
+
+    `ports`: of each output port, the size of a tuple and the places of its times. Times go on by
+    `span` from one cycle to the next.
+    """
+    cdef vector[ReplayPort] outputs
+    cdef ReplayPort output
+    for size, times in ports:
+        output.bytes, output.times = size, times
+        outputs.push_back(output)
+    cdef Replay* source = new Replay(outputs, cycles, span)
+    compiled = Compiled().own(source, None)
+    for port, content in tuples:
+        if len(content) != ports[port][0]:
+            raise ValueError("a packed tuple must be as large as its schema")
+        source.add(port, content)
+    return compiled
 
 
 def collect(schema, uint64_t most):

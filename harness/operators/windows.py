@@ -7,8 +7,12 @@ Time is that of tuples (native/event_time.hpp).
     sums = aggregate(graph, "sums", TICK, by_count(4, step=1), values, by="ticker")
 
 Each function adds an operator to a graph and returns it; `operator.typed.gives[0]` is the schema of
-its output. The computations are defined in native/windows.hpp, aggregates.hpp, join.hpp and
-sketches.hpp, and once more in plain.py, in slow Python.
+its output. With `late`, the tuples that are late are sent to an output port of their own: 1, and
+those of a join's right side to 2. Then they are not counted as left out. `clock` is a source of
+IDLE, which ends windows while a live stream is idle (`harness.connectors.Ticks`).
+
+The computations are defined in native/windows.hpp, aggregates.hpp, join.hpp and sketches.hpp, and
+once more in plain.py, in slow Python.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from harness.graph.functions.c_signature import ADD, COMBINE, RESULT, Interface
 from harness.graph.functions.compiled import NativeFunction
 from harness.graph.schema import Attribute, Schema
 from harness.operators import windowed
+from harness.operators.compiled import Compiled
 
 MOST_WINDOW = 2**60
 """Longest window: tuples, or nanoseconds (36 years)."""
@@ -38,6 +43,10 @@ MOST_OVERLAPPING = 2**10
 """Most windows of a top-k that a tuple is in."""
 
 HOUR = 3600 * 10**9  # ns
+
+IDLE = Schema("idle", {"idle": "int64"})
+"""Schema of a clock's ticks, which tell for how long a live stream has had no tuple [ns]
+(`harness.connectors.Ticks`)."""
 
 INTEGER_TYPES = (
     "int8",
@@ -254,6 +263,8 @@ def aggregate(
     values: Mapping[str, Value] | Fold,
     by: str | Sequence[str] = (),
     gives: Schema | None = None,
+    late: bool = False,
+    clock: Operator | None = None,
     cost: int | None = None,
 ) -> Operator:
     """Add an operator that sends a tuple for each window of each partition: the tuples with equal
@@ -267,6 +278,8 @@ def aggregate(
     """
     _check(name, "window", window, Window, "made by by_count, by_time or by_session")
     key = _key(name, takes, by)
+    if window.on is None and (late or clock is not None):
+        raise GraphError(f"operator {name!r}: late and clock are for windows by time")
     panes = window.length // math.gcd(window.length, window.step)
     if panes > MOST_PANES:
         raise GraphError(
@@ -286,7 +299,7 @@ def aggregate(
             made = windowed.fold_by_time(
                 key, *folded, *_time_of(name, takes, window), window.session
             )
-        return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
+        return _added(graph, name, made, (takes,), gives, cost, late, clock)
     if gives is not None:
         raise GraphError(
             f"operator {name!r}: gives is for a fold; the schema of values follows from them"
@@ -302,7 +315,7 @@ def aggregate(
         made = windowed.columns_by_time(
             key, columns, gives.size, *_time_of(name, takes, window), window.session
         )
-    return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
+    return _added(graph, name, made, (takes,), gives, cost, late, clock)
 
 
 def schema_of(
@@ -390,6 +403,8 @@ def join(
     lateness: int = 0,
     jump: int | None = None,
     outer: str | None = None,
+    late: bool = False,
+    clock: Operator | None = None,
     cost: int | None = None,
 ) -> Operator:
     """Add an operator with two input ports. It sends a tuple for each pair with an equal key and
@@ -461,7 +476,7 @@ def join(
             )
         )
     made = windowed.join(*sides, copies, gives.size, within, rule)
-    return graph.typed(name, made.process, list(takes), gives, finish=made.finish, cost=cost)
+    return _added(graph, name, made, takes, gives, cost, late, clock)
 
 
 # -- sketches --------------------------------------------------------------------------------------
@@ -475,6 +490,8 @@ def top_k(
     k: int,
     by: str | Sequence[str],
     counters: int = 1000,
+    late: bool = False,
+    clock: Operator | None = None,
     cost: int | None = None,
 ) -> Operator:
     """Add an operator that sends the `k` most frequent keys of each window by time, the most
@@ -501,7 +518,7 @@ def top_k(
     to = [gives[each].offset for each in _names(by)]
     places = [gives[each].offset for each in ("begin", "end", "rank", "count", "error")]
     made = windowed.top_keys(key, to, k, counters, *at, (*places, gives.size))
-    return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
+    return _added(graph, name, made, (takes,), gives, cost, late, clock)
 
 
 def frequencies(
@@ -512,6 +529,7 @@ def frequencies(
     by: str | Sequence[str],
     width: int = 1024,
     depth: int = 4,
+    late: bool = False,
     cost: int | None = None,
 ) -> Operator:
     """Add an operator that passes each tuple on with `frequency`: the number of tuples with its key
@@ -532,7 +550,30 @@ def frequencies(
         )
     gives = Schema(_word(name), dict(takes.types) | {"frequency": "uint64"})
     made = windowed.frequencies(_key(name, takes, by), width, depth, *at[:-1])
-    return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
+    return _added(graph, name, made, (takes,), gives, cost, late)
+
+
+def _added(
+    graph: Graph,
+    name: str,
+    made: Compiled,
+    takes: tuple[Schema, ...],
+    gives: Schema,
+    cost: int | None,
+    late: bool,
+    clock: Operator | None = None,
+) -> Operator:
+    """Add a compiled operator, with an output port for the late tuples of each input port if they
+    are wanted, and an input port for a clock's ticks if there is one.
+    """
+    made.takes = takes[0]
+    if late:
+        made.send_late(1)
+    inputs, outputs = (*takes, *[IDLE] * (clock is not None)), (gives, *takes * late)
+    operator = graph.typed(name, made.process, inputs, outputs, finish=made.finish, cost=cost)
+    if clock is not None:
+        graph.connect(clock, operator.input(len(takes)))
+    return operator
 
 
 # -- attributes ------------------------------------------------------------------------------------

@@ -16,13 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from harness.errors import RunFailed, UserError
+from harness.files.places import CODE, HARNESS, kept
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD_FOLDER = ROOT / "build" / "peers"
-SHARED_SOURCES = {
-    "jvm": ROOT / "harness" / "peers" / "jvm",
-    "native": ROOT / "harness" / "runtime" / "native",
-}
+BUILD_FOLDER = kept("build") / "peers"
+SHARED_SOURCES = {"jvm": HARNESS / "peers" / "jvm", "native": HARNESS / "native"}
 """Folders that several programs share, by their names in commands: on the Java virtual machine;
 with our own runtime."""
 
@@ -155,7 +152,7 @@ class Peer:
         text = (
             (self.folder / where).read_text(encoding="utf-8")
             if isinstance(where, str)
-            else _run(self.filled(where), ROOT)
+            else _run(self.filled(where), CODE)
         )
         found = re.search(pattern, text)
         if found is None:

@@ -443,14 +443,14 @@ ROWS = (
     FigureRow(
         "applications",
         "Applications under every model",
-        "beyond the papers; M19 §4.2, P17 Figure 1, M19 Figure 2",
+        "beyond the papers; M19 §4.2, P17 Figure 1, M19 Figure 2; Nexmark; DSPBench",
         panel="application_panels.figure",
         tables=("throughput",),
         caption="""\
-        Bars are the throughput at the sinks, measured on this machine; bars compare within a panel
-        only. `by hand` is the manual model with threaded ports. The number on a bar is the threads
-        beside the source's; under coroutine it is all threads. A hatched bar has runs that never
-        settled.
+        Bars are the throughput, measured on this machine: at the sinks, or over all operators where
+        results may be few; bars compare within a panel only. `by hand` is the manual model with
+        threaded ports. The number on a bar is the threads beside the source's; under coroutine it
+        is all threads. A hatched bar has runs that never settled.
         """,
     ),
     FigureRow(

@@ -21,6 +21,7 @@ from harness.runtime.path cimport coroutines_of
 from harness.runtime.plan cimport Plan
 
 from harness.engine.account import Account
+from harness.engine.left_out import left_out_by
 
 
 def account_of(Plan plan, bint started, stuck):
@@ -133,28 +134,12 @@ def account_of(Plan plan, bint started, stuck):
                 if merge.overrun:
                     account.overrun.append(i)
         _sent(plan, account)
-        account.left_out = _left_out(plan)
+        account.left_out, account.examples = left_out_by(plan.operators)
     account.expected, account.seen = expected, seen
     account.damaged, account.violations = damaged, violations
     account.stuck, account.error = stuck, error
     account.scheduling = _scheduling(run)
     return account
-
-
-def _left_out(plan):
-    """Return the numbers of tuples and records that operators say they have left out, by operator
-    and kind.
-    """
-    found = {}
-    for operator in plan.operators:
-        if operator.typed is None:
-            continue
-        function = operator.typed.function
-        for owner in (function, *getattr(function, "owners", ())):
-            if hasattr(owner, "left_out"):
-                left_out = owner.left_out()
-                found |= {f"{operator.name}: {kind}": left_out[kind] for kind in left_out}
-    return found
 
 
 def _failure(operator, answer, when):

@@ -45,6 +45,7 @@ from harness.graph.values import MAX_THREADS
 from harness.runtime.account import account_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
+from harness.runtime.time_use import TimeUseSampler
 
 SHORTEST_GRACE_S = 2.0
 """Shortest time that a thread has to notice the end of the run before it counts as stuck [s]."""
@@ -83,6 +84,8 @@ cdef class RuntimeCore:
     replicas_by_law : bool
         Whether a law will set numbers of replicas: memory for all of them is then taken before the
         run.
+    explained : bool
+        Whether a sampling thread looks what all threads do (time_use.pyx).
     """
 
     goes_on = True
@@ -94,7 +97,7 @@ cdef class RuntimeCore:
     cdef Plan plan
     cdef readonly object layout, pool
     cdef readonly int process
-    cdef object profiler
+    cdef object profiler, time_sampler
     cdef list sinks
     cdef dict co_of  # by operator: its co-routine
     cdef bint starting, started, ended
@@ -106,7 +109,7 @@ cdef class RuntimeCore:
 
     def __cinit__(
         self, layout, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S,
-        bint replicas_by_law=False,
+        bint replicas_by_law=False, bint explained=False,
     ):
         self._forget()
         self.halted = -1.0
@@ -114,6 +117,7 @@ cdef class RuntimeCore:
         self.layout = self.plan.layout
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
+        self.time_sampler = TimeUseSampler(self.plan) if explained else None
         self.sinks = [i for i, operator in enumerate(self.plan.operators) if operator.is_sink]
         self.co_of = {index: co for co, index in enumerate(self.layout.coroutines)}
         if replicas_by_law:
@@ -157,6 +161,8 @@ cdef class RuntimeCore:
             self.pool.set_level(self.plan.layout.pool_threads)
         if self.profiler is not None:
             self.profiler.start()
+        if self.time_sampler is not None:
+            self.time_sampler.start()
         while sources < self.plan.first_scheduler and self.plan.run.workers[sources].op != NULL:
             sources += 1
         for begin, end in ((sources, self.plan.first_scheduler), (0, sources)):
@@ -242,8 +248,7 @@ cdef class RuntimeCore:
         stuck = []
         self.pool.close()
         self.end_by = min(self.end_by, <double> time.monotonic() + grace_s)
-        if self.profiler is not None:
-            self.profiler.stop()
+        self._stop_samplers()
         for i in range(run.worker_count):
             while not run.workers[i].thread.done() and time.monotonic() < self.end_by:
                 time.sleep(0.0005)  # gives the interpreter's lock to Python operators meanwhile
@@ -294,6 +299,7 @@ cdef class RuntimeCore:
         if self.process != getpid():
             Py_INCREF(self.plan)
             Py_INCREF(self.profiler)
+            Py_INCREF(self.time_sampler)
             return
         # the collector of cycles may have freed Python operators before it came here: none may be
         # called once others get the GIL
@@ -309,13 +315,17 @@ cdef class RuntimeCore:
             Py_INCREF(self.plan)
             raise
 
+    def _stop_samplers(self):
+        for sampler in (self.profiler, self.time_sampler):
+            if sampler is not None:
+                sampler.stop()
+
     def _let_go(self):
         """Leave all threads to end by themselves; what they use is never freed."""
         cdef uint32_t i
         Py_INCREF(self.plan)
         self.pool.close()
-        if self.profiler is not None:
-            self.profiler.stop()
+        self._stop_samplers()
         for i in range(self.plan.run.worker_count):
             self.plan.run.workers[i].thread.abandon()
 
@@ -402,6 +412,9 @@ cdef class RuntimeCore:
 
     def looks(self):
         return self.profiler.counts() if self.profiler is not None else []
+
+    def time_use(self):
+        return self.time_sampler.read() if self.time_sampler is not None else None
 
     def cpu_shares(self, before, now):
         return system_share(before.host, now.host), others_share(before.host, now.host)

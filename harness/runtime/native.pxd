@@ -139,6 +139,8 @@ cdef extern from "thread.hpp" namespace "millrace" nogil:
             void* (*body)(void*) noexcept nogil, void* argument, size_t stack_bytes,
             const char* name,
         ) noexcept
+        void begins() noexcept
+        int32_t id() noexcept
         void finish() noexcept
         bool done() noexcept
         void join() noexcept

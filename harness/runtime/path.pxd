@@ -65,7 +65,7 @@ cdef extern from "run_path.hpp" namespace "millrace" nogil:
 
 cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     # what a run's engine and its threads call
-    void acquire(Worker* worker, mutex* lock)
+    void acquire(Worker* worker, mutex* lock, const Operator* op)
     void want(Port* port, bool called)
     void set_active(BalanceState* state, uint32_t active)
     void deadlocked(Run* run)

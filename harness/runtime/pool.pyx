@@ -291,6 +291,7 @@ cdef void* body(void* argument) noexcept nogil:
     cdef Worker* worker = <Worker*> argument
     cdef ThreadStack stack
     stack.begin(worker)
+    worker.thread.begins()
     begins(worker.run)
     if worker.run.python:
         with_interpreter(worker)

@@ -19,7 +19,7 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.path cimport control_value, end_run, on_own_stack
 
-from harness.errors import RunFailed
+from harness.errors import RunFailed, show_traceback
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -35,8 +35,9 @@ cdef str text_of(error):
 
 cdef str failure_of(error, str when):
     """Return the end of an error about an exception in a user's function: the exception, when it
-    was, and in which line of the user's.
+    was, and in which line of the user's. Show its traceback if that is asked for.
     """
+    show_traceback(error)
     return f"raised {type(error).__name__}: {text_of(error)} ({when}{place_of(error)})"
 
 

@@ -40,13 +40,16 @@ from harness.simulator.native cimport (
     Machine,
     Simulation,
     Software,
+    TimeSpent,
     Worker,
     want,
 )
 
 from harness.engine.counters import Counters
+from harness.engine.time_use import ThreadTime, TimeUse
 from harness.errors import RunFailed, UserError
 from harness.graph.values import MAX_THREADS
+from harness.runtime.time_use import meaning
 from harness.simulator.levels import levels_of
 
 MAX_EVENTS = 20_000_000_000
@@ -115,6 +118,8 @@ cdef class SimulatorCore:
         Limit, after which the run fails: turns of threads, and batches that operators execute.
     profiled : harness.engine.profiled.Profiled or None
         Costs and output rates of typed operators.
+    explained : bool
+        Whether to add up what threads spend their time on.
     """
 
     goes_on = False
@@ -143,7 +148,7 @@ cdef class SimulatorCore:
 
     def __cinit__(
         self, layout, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS,
-        replaced=None, profiled=None
+        replaced=None, profiled=None, bint explained=False
     ):
         cdef Machine hardware
         cdef Software costs
@@ -188,6 +193,7 @@ cdef class SimulatorCore:
             <uint32_t> machine["os.futex_buckets"],
         )
         self.profiled = profiled
+        self.core.time_use.on = explained
         build(self.core, self.layout, tuples, None if profiled is None else profiled.on(machine))
         if self.layout.first_scheduler + self.layout.pool_threads <= machine.cpus:
             self.core.patience = <uint64_t> PATIENCE_NS * 1000
@@ -473,6 +479,21 @@ cdef class SimulatorCore:
         else:
             self.windows = older, younger, samples + 1, looked
         return [now - then for now, then in zip(looks, older, strict=True)]
+
+    def time_use(self):
+        cdef uint32_t i
+        cdef vector[TimeSpent] entries
+        if not self.core.time_use.on:
+            return None
+        entries = self.core.time_spent()
+        spent = {}
+        for i in range(entries.size()):
+            spent.setdefault(entries[i].thread, {})[meaning(entries[i].word)] = entries[i].time * PS
+        threads = [
+            ThreadTime(thread, self.layout.thread_name(thread), spent[thread])
+            for thread in sorted(spent)
+        ]
+        return TimeUse(self.core.system.now * PS, tuple(threads))
 
     def fills(self):
         cdef size_t i

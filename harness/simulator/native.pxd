@@ -250,6 +250,14 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
         void nest(size_t bytes) noexcept
 
 
+cdef extern from "time_use.hpp" namespace "millrace::sim" nogil:
+    cdef cppclass TimeSpent "millrace::sim::TimeUse::Entry":
+        uint32_t thread, word
+        int64_t time
+    cdef cppclass TimeUse:
+        bool on
+
+
 cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Simulation:
         Simulation(
@@ -281,6 +289,8 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         void size_batches() except +
         vector[uint64_t] looks
         uint64_t looked
+        TimeUse time_use
+        vector[TimeSpent] time_spent() except +
         void start(uint32_t worker) except +
         uint64_t run(uint64_t until, uint64_t events) except +
         void cut() except +

@@ -70,8 +70,15 @@ def type_of(kind: Kind) -> DataType:
             )
 
 
-def _table(**columns: DataType) -> StructType:
-    return StructType([StructField(name, kind) for name, kind in columns.items()])
+DDL = {kind.simpleString().upper(): kind for kind in (TEXT, WHOLE, SMALL, REAL, FLAG)}
+"""The types of tables' columns by their names in Spark's SQL."""
+
+
+def _table(columns: str) -> StructType:
+    """Return the shape that a list of columns says: names and types, as in Spark's SQL."""
+    return StructType(
+        [StructField(name, DDL[kind]) for name, kind in map(str.split, columns.split(","))]
+    )
 
 
 RECORD = type_of(declaration.RECORD)
@@ -94,6 +101,10 @@ PARAMETERS: dict[str, DataType] = {
 Cost: FLOP, or "skewed"; busy: µs; selectivity: %; placement: of threaded ports, none or hand;
 sources: of an application."""
 
+PARAMETER_COLUMNS = ", ".join(
+    f"{name} {kind.simpleString().upper()}" for name, kind in PARAMETERS.items()
+)
+
 CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated", "software")
 """Columns that identify a run's cell and machine; `software` is null for real threads."""
 
@@ -103,147 +114,57 @@ ARM = (*CELL, "model", "peer", "arm", "threads", "queue_capacity")
 
 TABLES: dict[str, StructType] = {
     "throughput": _table(
-        experiment=TEXT,
-        cell=TEXT,
-        topology=TEXT,
-        **PARAMETERS,
-        model=TEXT,
-        peer=TEXT,
-        arm=TEXT,
-        threads=SMALL,
-        policy=TEXT,
-        elastic=FLAG,
-        law=TEXT,
-        queue_capacity=WHOLE,
-        machine=TEXT,
-        simulated=FLAG,
-        software=TEXT,
-        n=WHOLE,
-        failed=WHOLE,
-        no_rate=WHOLE,
-        unsettled=WHOLE,
-        settled_share=REAL,
-        mean_of=TEXT,
-        unfit=WHOLE,
-        hosts=WHOLE,
-        mean=REAL,
-        sd=REAL,
-        lo=REAL,
-        hi=REAL,
-        variants=WHOLE,
-        variants_failed=WHOLE,
-        variants_reached=WHOLE,
-        band_lo=REAL,
-        band_hi=REAL,
-        submitted_mean=REAL,
-        submitted_sd=REAL,
-        submitted_lo=REAL,
-        submitted_hi=REAL,
-        ns_per_hop_mean=REAL,
-        context_switches_mean=REAL,
-        cpu_seconds_mean=REAL,
-        duration_mean=REAL,
-        runnable_mean=REAL,
-        level=REAL,
-        level_lo=REAL,
-        level_hi=REAL,
-        queued=REAL,
-        queued_lo=REAL,
-        queued_hi=REAL,
-        places=SMALL,
-        replicas=REAL,
-        replicas_lo=REAL,
-        replicas_hi=REAL,
-        cpu_model=TEXT,
-        cpus_allowed=SMALL,
-        commit=TEXT,
+        f"""
+        experiment STRING, cell STRING, topology STRING, {PARAMETER_COLUMNS}, model STRING,
+        peer STRING, arm STRING, threads INT, policy STRING, elastic BOOLEAN, law STRING,
+        queue_capacity BIGINT, machine STRING, simulated BOOLEAN, software STRING, n BIGINT,
+        failed BIGINT, no_rate BIGINT, unsettled BIGINT, settled_share DOUBLE, mean_of STRING,
+        unfit BIGINT, hosts BIGINT, mean DOUBLE, sd DOUBLE, lo DOUBLE, hi DOUBLE, variants BIGINT,
+        variants_failed BIGINT, variants_reached BIGINT, band_lo DOUBLE, band_hi DOUBLE,
+        submitted_mean DOUBLE, submitted_sd DOUBLE, submitted_lo DOUBLE, submitted_hi DOUBLE,
+        ns_per_hop_mean DOUBLE, context_switches_mean DOUBLE, cpu_seconds_mean DOUBLE,
+        duration_mean DOUBLE, runnable_mean DOUBLE, level DOUBLE, level_lo DOUBLE, level_hi DOUBLE,
+        queued DOUBLE, queued_lo DOUBLE, queued_hi DOUBLE, places INT, replicas DOUBLE,
+        replicas_lo DOUBLE, replicas_hi DOUBLE, cpu_model STRING, cpus_allowed INT, commit STRING
+        """
     ),
     "samples": _table(
-        experiment=TEXT,
-        cell=TEXT,
-        arm=TEXT,
-        machine=TEXT,
-        simulated=FLAG,
-        software=TEXT,
-        run_id=TEXT,
-        repeat=SMALL,
-        failed=FLAG,
-        settled=FLAG,
-        index=SMALL,
-        time_s=REAL,
-        elapsed_s=REAL,
-        sink_tuples_per_s=REAL,
-        source_tuples_per_s=REAL,
-        submitted_tuples_per_s=REAL,
-        threads_active=SMALL,
+        """
+        experiment STRING, cell STRING, arm STRING, machine STRING, simulated BOOLEAN,
+        software STRING, run_id STRING, repeat INT, failed BOOLEAN, settled BOOLEAN, index INT,
+        time_s DOUBLE, elapsed_s DOUBLE, sink_tuples_per_s DOUBLE, source_tuples_per_s DOUBLE,
+        submitted_tuples_per_s DOUBLE, threads_active INT
+        """
     ),
     "timeline": _table(
-        experiment=TEXT,
-        cell=TEXT,
-        topology=TEXT,
-        **PARAMETERS,
-        model=TEXT,
-        arm=TEXT,
-        law=TEXT,
-        machine=TEXT,
-        simulated=FLAG,
-        software=TEXT,
-        run_id=TEXT,
-        repeat=SMALL,
-        failed=FLAG,
-        phase=TEXT,
-        time_s=REAL,
-        elapsed_s=REAL,
-        throughput_submitted=REAL,
-        throughput_source=REAL,
-        throughput_sink=REAL,
-        threads_active=SMALL,
-        threads_requested=SMALL,
-        queued_ports=SMALL,
-        replicas=TEXT,
-        system_cpu=REAL,
-        law_state=TEXT,
-        law_reason=TEXT,
-        balancer=TEXT,
-        active_ports=SMALL,
-        ports=SMALL,
-        congestion=REAL,
-        balancer_reason=TEXT,
-        tuples_sent=WHOLE,
-        parameters=TEXT,
+        f"""
+        experiment STRING, cell STRING, topology STRING, {PARAMETER_COLUMNS}, model STRING,
+        arm STRING, law STRING, machine STRING, simulated BOOLEAN, software STRING, run_id STRING,
+        repeat INT, failed BOOLEAN, phase STRING, time_s DOUBLE, elapsed_s DOUBLE,
+        throughput_submitted DOUBLE, throughput_source DOUBLE, throughput_sink DOUBLE,
+        threads_active INT, threads_requested INT, queued_ports INT, replicas STRING,
+        system_cpu DOUBLE, law_state STRING, law_reason STRING, balancer STRING, active_ports INT,
+        ports INT, congestion DOUBLE, balancer_reason STRING, tuples_sent BIGINT, parameters STRING
+        """
     ),
     "latency": _table(
-        experiment=TEXT,
-        cell=TEXT,
-        arm=TEXT,
-        machine=TEXT,
-        simulated=FLAG,
-        software=TEXT,
-        n=WHOLE,
-        p50=REAL,
-        p90=REAL,
-        p99=REAL,
-        max=REAL,
+        """
+        experiment STRING, cell STRING, arm STRING, machine STRING, simulated BOOLEAN,
+        software STRING, n BIGINT, p50 DOUBLE, p90 DOUBLE, p99 DOUBLE, max DOUBLE
+        """
     ),
     "speedup": _table(
-        experiment=TEXT,
-        cell=TEXT,
-        topology=TEXT,
-        **PARAMETERS,
-        machine=TEXT,
-        simulated=FLAG,
-        software=TEXT,
-        arm=TEXT,
-        model=TEXT,
-        threads=SMALL,
-        against=TEXT,
-        rival=TEXT,
-        ratio=REAL,
-        lo=REAL,
-        hi=REAL,
-        n=WHOLE,
+        f"""
+        experiment STRING, cell STRING, topology STRING, {PARAMETER_COLUMNS}, machine STRING,
+        simulated BOOLEAN, software STRING, arm STRING, model STRING, threads INT, against STRING,
+        rival STRING, ratio DOUBLE, lo DOUBLE, hi DOUBLE, n BIGINT
+        """
     ),
-    "quarantine": _table(file=TEXT, line=WHOLE, reason=TEXT, text=TEXT),
+    "quarantine": _table(
+        """
+        file STRING, line BIGINT, reason STRING, text STRING
+        """
+    ),
 }
 
 

@@ -28,6 +28,10 @@ rule aggregate:
     # priority. The first one then also makes the tables of the other experiments whose records are
     # complete, and the later jobs only fetch them: Spark takes longer to start than to do all of
     # this, and with one core for each job several Sparks would start.
+    # A service rule (`service()` of Snakemake) cannot keep one Spark running for all of them: the
+    # service and the jobs that use it are one group. It needs the cores of all its jobs together,
+    # so a workflow with more experiments than cores fails; and if one experiment's job fails, the
+    # tables of all the others are deleted.
     threads: workflow.cores
     params:
         records=lambda wildcards, input: Path(input.records[0]).parent,

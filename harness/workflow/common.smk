@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-ROOT = Path(workflow.basedir)
+ROOT = Path(workflow.current_basedir).parents[1]  # holds the package `harness`
 sys.path.insert(0, str(ROOT))
 
 from harness.claims.claim import experiments as claim_experiments
@@ -22,7 +22,7 @@ from harness.workflow.lock import hold_lock
 from harness.workflow.stale import retire_stale_records
 
 # A file given with --configfile replaces the default one as a whole: every profile is complete.
-CONFIG_FILE = os.path.relpath([ROOT / DEFAULT_CONFIG, *workflow.overwrite_configfiles][-1])
+CONFIG_FILE = os.path.relpath([DEFAULT_CONFIG, *workflow.overwrite_configfiles][-1])
 
 try:
     CONFIG = load_config(CONFIG_FILE)

@@ -185,12 +185,12 @@ def _simulated(args: argparse.Namespace, effects: list[float], progress: _Progre
     rows = study.simulated(noises, effects, args.calls, args.seed, progress.show)
     about = (
         f"Made by `python -m studies.gate_error_rates --simulated --calls {args.calls} --seed "
-        f"{args.seed}`: noise of "
-        f"`harness/gate/noise.py`, no process was run. {len(SIMULATED.cells)} cells, {PROCESS_S:g} "
-        "s a process, "
-        f"a time budget of {SIMULATED.time_budget_s:g} s, factor {SIMULATED.factor:g}, alpha "
-        f"{SIMULATED.alpha:g}; "
-        "the slowdown multiplies the time of one cell."
+        f"{args.seed}`.\n"
+        "The noise is that of `harness/gate/noise.py`; no process was run.\n"
+        f"A call has {len(SIMULATED.cells)} cells, {PROCESS_S:g} s a process, and a time budget of "
+        f"{SIMULATED.time_budget_s:g} s, at factor {SIMULATED.factor:g} and alpha "
+        f"{SIMULATED.alpha:g}.\n"
+        "The slowdown multiplies the time of one cell."
     )
     return Study("simulated", "Simulated noise", about, tuple(rows))
 

@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from publicsuffixlist import PublicSuffixList
+
 from harness.applications.packet_analysis import (
     CHANNELS,
     CLIENT,
@@ -28,6 +30,8 @@ from harness.applications.packet_analysis import (
     natural_shares,
 )
 from tests.operators import plain
+
+SUFFIXES = PublicSuffixList()
 
 
 def reference(data: bytes, sources: int) -> list[dict[str, object]]:
@@ -138,7 +142,7 @@ class _Window:
         name, domain, label, answer, code = (
             query[each] for each in ("name", "domain", "label", "answer", "code")
         )
-        blocked = domain in LISTED
+        blocked = _is_below(name, LISTED)
         client = _address_text(query["client"])
         if (
             answer
@@ -172,7 +176,7 @@ class _Window:
         for client, missing in self.made_up:
             yield DGA, client, 1, missing, None, None
         for domain, (total, registers) in self.tunnels.items():
-            if domain not in SERVICES:
+            if not _is_below(domain, SERVICES):
                 yield TUNNEL, domain, total.count, total.amount, total.letters, registers
         for client, count in self.clients.items():
             for _ in range(count // 100):
@@ -188,6 +192,11 @@ class _Window:
                 yield FAILED, name, count, self.answers, None, None
         if self.blocked:
             yield ON_LIST, "block list", self.blocked, 0, None, None
+
+
+def _is_below(name: str, domains: tuple[str, ...]) -> bool:
+    """One of the domains, or below one."""
+    return any(name == domain or name.endswith("." + domain) for domain in domains)
 
 
 def _begins_with_address(labels: list[str]) -> bool:
@@ -264,12 +273,7 @@ def _query(ip: bytes) -> dict[str, Any] | None:
     name, answer = ".".join(labels), flags >= 0x8000
     if len(name) > 253 or not labels or flags & 0x7800 or questions != 1 or network != 1:
         return None
-    second = (
-        len(labels) > 2
-        and len(labels[-1]) == 2
-        and labels[-2] in ("ac", "co", "com", "edu", "gov", "ne", "net", "org")
-    )
-    domain = ".".join(labels[-3:] if second else labels[-2:])
+    domain = SUFFIXES.privatesuffix(name) or name
     found = {
         "client": target if answer else source,
         "answer": answer,

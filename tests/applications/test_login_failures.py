@@ -236,6 +236,34 @@ def test_a_message_that_was_repeated_counts_as_often():
     assert built.counts()["suspects writer"] == 1
 
 
+FAILURE = "Jun 14 15:16:01 h sshd[1]: authentication failure; uid=0 tty=ssh rhost=a user=bob"
+OTHER = "Jun 14 15:16:01 h cron[1]: done"
+
+
+@pytest.mark.parametrize(
+    ("lines", "failures"),
+    [
+        ([FAILURE, "Jun 14 15:16:31 h last message repeated 6 times"], 7),
+        ([FAILURE, "Jun 14 15:16:31 --- last message repeated 1 time ---", OTHER], 2),
+        ([FAILURE, *["Jun 14 15:16:31 h last message repeated 2 times"] * 3], 7),
+        ([FAILURE + " x" * 99, "Jun 14 15:16:31 h last message repeated 2 times"], 3),
+        ([FAILURE, OTHER, "Jun 14 15:16:31 h last message repeated 6 times"], 1),
+        ([FAILURE, "Jun 14 15:16:31 elsewhere last message repeated 6 times"], 1),
+        ([FAILURE, "Jun 14 15:16:31 h last message repeated 99999 times"], 1),
+        ([FAILURE, "Jun 14 15:16:31 h app: last message repeated many times"], 1),
+        (["Jun 14 15:16:31 h last message repeated 6 times", FAILURE], 1),
+        (["", "Jun 14 15:16:31 h last message repeated 6 times", FAILURE], 1),
+        (["x", *["Jun 14 15:16:31 h last message repeated 6 times"] * 2, FAILURE], 1),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_that_stands_for_the_one_before_counts_as_often(lines, failures, end):
+    for form in FORMS:
+        built = FORMS[form](end.join(lines).encode(), False, 2, False, keep=100)
+        assert run(built, Manual()).correct
+        assert [each["user"] for each in built.results()["failures"]] == ["bob"] * failures * 2
+
+
 def minutes(count, month="Jun", day=14):
     """A failure a minute of one host."""
     return [

@@ -337,7 +337,7 @@ def test_a_damaged_capture_is_read_as_the_plain_program_reads_it(kind, damage, c
     check(built, reference(data, 1))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from([BASE["pcap"][:24], BASE["pcapng"][:60]]), st.binary(max_size=200))
 def test_any_bytes_are_a_capture_or_none(head, rest):
     assert len(Capture(head + rest)) <= len(rest)

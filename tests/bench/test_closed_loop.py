@@ -37,7 +37,7 @@ class Scripted(Law):
 
 
 def noise_of(scenario):
-    """What throughput was multiplied with in each period at a fixed level."""
+    """Return what throughput was multiplied with in each period at a fixed level."""
     return [seen / 200.0 for seen in run(make_law("fixed", scenario.bounds), scenario).throughputs]
 
 

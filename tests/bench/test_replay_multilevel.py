@@ -1,4 +1,4 @@
-"""Traces for laws that place queues: replayed, read from records, told, and what is refused."""
+"""Traces for laws that place queues: replayed, read from records, printed, and what is refused."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_a_record_that_is_none_is_refused_in_one_line(how, message):
     assert message in str(refused.value)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     ports=st.integers(0, 30) | st.lists(st.floats(0.0, 1e6), max_size=30),
     throughputs=st.lists(st.floats(0.0, 1e9), min_size=1, max_size=60),

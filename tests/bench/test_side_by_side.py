@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from harness.bench.side_by_side import THREADS_VARIABLE, processes
-from harness.machines.constants import ROOT
+from harness.files.places import CODE as ROOT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]
 

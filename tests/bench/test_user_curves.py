@@ -301,7 +301,7 @@ NEARLY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(document=VALUES | st.lists(NEARLY, max_size=3))
 def test_any_document_has_a_meaning_or_is_refused_in_one_line(document):
     parses_or_is_refused(document)

@@ -140,7 +140,7 @@ GRAMMAR = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(text=GRAMMAR | st.text(max_size=30) | st.text("n()*+-/.0123456789<>=, ", max_size=30))
 def test_any_expression_has_a_value_at_every_level_or_is_refused_in_one_line(text):
     parses_or_is_refused([{"throughput": text, "max": 3}])

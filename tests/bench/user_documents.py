@@ -21,7 +21,7 @@ def curve(throughput, levels=4):
 
 
 def refusal(document):
-    """What is said against a document: one short line."""
+    """Return what is said against a document: one short line."""
     with pytest.raises(UserError) as told:
         parse_scenarios(document)
     line = str(told.value)
@@ -31,7 +31,9 @@ def refusal(document):
 
 
 def parses_or_is_refused(document):
-    """What is read has throughputs that a law can be told of."""
+    """Assert that a document is refused, or that a law can see the throughputs that are read from
+    it.
+    """
     try:
         scenarios = parse_scenarios(document)
     except UserError as error:

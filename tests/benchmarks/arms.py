@@ -1,5 +1,5 @@
-"""What is compared: a cell (a graph of some size and cost) under each model, and plain C++ programs
-that do the same work.
+"""Arms of the comparison: a cell (a graph of some size and cost) under each model, and plain C++
+programs that do the same work.
 
 Every arm gives tuples per second of a steady run.
 """

@@ -1,4 +1,5 @@
-"""What a barrier of two ports costs a pair: `python -m tests.benchmarks.barriers [ROUNDS]`.
+"""Cost of a barrier of two ports, for a pair: `python -m tests.benchmarks.barriers
+[ROUNDS]`.
 
 As an operator with a loop of its own, which the coroutine model runs, as the built-in kind, and as
 functions that are called for each tuple and wait by a lock and a condition (C-Stream's appendix),
@@ -34,7 +35,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 
 @cache
 def python_code() -> dict[str, object]:
-    """What docs/operators.md shows of barriers in Python."""
+    """Return what docs/operators.md shows of barriers in Python."""
     namespace: dict[str, object] = {}
     blocks = re.findall(
         r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL

@@ -23,7 +23,7 @@ TIMEOUT_S = 180.0  # of a measurement: a hung one must not end the session
 
 
 class Missing(Exception):
-    """What a benchmark needs is not in this build. The message names it."""
+    """Raised where this build lacks what a benchmark needs. The message names it."""
 
     def __str__(self) -> str:
         return f"not available in this build: {self.args[0]}"

@@ -1,5 +1,5 @@
-"""What other runtimes reached on another machine of the same kind: `peers.tsv` says on which, and
-how.
+"""Rates that other runtimes reached on another machine of the same kind: `peers.tsv` says on
+which, and how.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Comparison:
         )
 
     def verdict(self, interval: Interval) -> str:
-        """Whether the target is reached: by the whole interval, by none of it, or unclear."""
+        """Return True if the target is reached: by the whole interval, by none of it, or unclear."""
         if self.most is None and self.least is None:
             return ""
         inside = [

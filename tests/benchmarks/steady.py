@@ -27,7 +27,7 @@ PASSED_ON = (
 
 @dataclass(frozen=True)
 class Span:
-    """How long to measure."""
+    """Length of a measurement."""
 
     window_s: float = 0.5
     warm_up_s: float = 2.0  # at most

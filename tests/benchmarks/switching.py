@@ -1,5 +1,5 @@
-"""What switching queues costs: two pipelines that share the pool and nothing else; ports of the
-left one are switched.
+"""Costs of switching queues: two pipelines that share the pool and nothing else; ports
+of the left one are switched.
 
 `python -m tests.benchmarks.switching` runs arms in turn, in random order, each in a fresh process,
 and prints the tuples/s of either pipeline: the median over rounds, and that of the ratios to the

@@ -1,5 +1,5 @@
-"""How long a step of a law takes, for graphs of 400 operators. `make bench` runs this; nothing here
-asserts a time.
+"""Tests of how long a step of a law takes, for graphs of 400 operators. `make bench` runs this;
+nothing here asserts a time.
 
 A step should take less than 1 % of a period of 100 ms: 1 ms. The clock is the CPU time of the
 thread, for others may be busy.

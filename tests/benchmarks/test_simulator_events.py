@@ -1,4 +1,4 @@
-"""What the benchmark of the event core computes from rates, without measuring any."""
+"""Tests of what the benchmark of the event core computes from rates, without measuring any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benchmarks compute from rates, without measuring any."""
+"""Tests of what the benchmarks compute from rates, without measuring any."""
 
 from __future__ import annotations
 

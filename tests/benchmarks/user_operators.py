@@ -1,4 +1,5 @@
-"""What a user's operator costs a tuple: `python -m tests.benchmarks.user_operators [ROUNDS]`.
+"""Cost of a user's operator for a tuple: `python -m tests.benchmarks.user_operators
+[ROUNDS]`.
 
 Chains of 10 operators of each kind, each multiplying the value by 1.0 read from its state: what a
 work operator of cost 1 does, which is what they are compared with. Under manual, where one thread

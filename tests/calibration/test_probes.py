@@ -385,8 +385,8 @@ def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(
 
 
 def test_readers_read_all_that_they_are_told_and_take_turns() -> None:
-    """Of the shortest of a few tries: 64 times as much takes at least 8 times as long, and a switch
-    longer than nothing.
+    """Compare the shortest of a few tries: 64 times as much takes at least 8 times as long, and a
+    switch longer than nothing.
     """
     cpu = HERE.numbers[0]
     little, much, switch = (

@@ -15,7 +15,7 @@ from harness.calibration.topology import Host
 
 @pytest.fixture
 def setting(monkeypatch):
-    """Of a machine that never changes its state."""
+    """Return the setting of a machine that never changes its state."""
     monkeypatch.setattr(rounds_of, "hand_off_ns", lambda host: 25.0)
     return ProbeSetup(Host.here(), 0.01)
 

@@ -1,4 +1,4 @@
-"""What sysfs tells: trees of files that stand for machines."""
+"""Tests of what sysfs tells: trees of files that stand for machines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def make(root, cpus, caches=CACHES, l3_shared="0-3", line="64"):
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    """Reads a machine of so many CPUs, all allowed unless told otherwise."""
+    """Reads a machine of so many CPUs, all allowed by default."""
 
     def read(cpus, allowed=None, **how):
         make(tmp_path, cpus, **how)

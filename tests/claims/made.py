@@ -134,7 +134,7 @@ def periods(
 
 
 def balanced(ports: Sequence[float], rates: Sequence[float], **other: object) -> pd.DataFrame:
-    """The same of a load balancer: its level is that of its ports."""
+    """Return a record of a load balancer: its level is that of its ports."""
     options = {"arm": "manual", "active_ports": [float(each) for each in ports]} | other
     return periods([0.0] * len(ports), list(rates), **options)
 

@@ -1,4 +1,4 @@
-"""How runs adapted that place queues: numbers of single runs over time."""
+"""Tests of how runs adapted that place queues: numbers of single runs over time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def measure(name, threads, queues, rates, experiment="mw19_fig6", **other):
 
 
 def and_stays(*series):
-    """As many periods more in which nothing changes as a run needs to count as settled."""
+    """Add as many periods in which nothing changes as a run needs to count as settled."""
     return tuple([*values, *values[-1:] * adaptation.SETTLED_PERIODS] for values in series)
 
 

@@ -1,4 +1,4 @@
-"""What a load balancer did in bursts of expensive tuples, and in silences of its source."""
+"""Tests of what a load balancer did in bursts of expensive tuples, and in silences of its source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def measure(name: str, experiment: str, ports: list[int], rates: list[float], **
 
 PORTS = [1, 2, 1, 1, 2, 8, 8, 6, 3, 2]
 RATES = [100.0, 100, 100, 10, 20, 30, 40, 300, 300, 300]
-"""Of a cycle of 1,000 tuples the first 300 take 3 s, the expensive 100 the next 4 s."""
+"""Times of a cycle of 1,000 tuples: the first 300 take 3 s, the expensive 100 the next 4 s."""
 
 
 @pytest.mark.parametrize(

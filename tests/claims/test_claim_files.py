@@ -1,6 +1,4 @@
-"""The papers' files are complete and consistent with the experiments; whatever is wrong with one is
-told in a line.
-"""
+"""The papers' files are complete and consistent with the experiments; an error in one is a line."""
 
 from __future__ import annotations
 
@@ -11,13 +9,15 @@ from dataclasses import MISSING, fields, replace
 import pytest
 import yaml
 
-from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
+from harness.claims.claim import chosen, experiments, papers, read_paper
 from harness.claims.evaluate import ClaimVerdict, evaluate
+from harness.claims.papers import PAPERS
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
 from harness.files.checked_yaml import SCHEMAS
+from harness.files.places import CODE as ROOT
 from tests.claims.made import LOCAL, arm, periods, tables, throughput
 
 CLAIMS = [claim for paper in papers().values() for claim in paper.claims]
@@ -72,7 +72,7 @@ def paper_profile():
 
 
 NAMED_BY_CPUS = {"16-core": "xeon:16", "4-core": "xeon:4"}
-"""Which of the machines there are those that a paper names by their CPUs."""
+"""Machines that a paper names by their CPUs."""
 
 
 def blocks_of(wanted, machine, blocks):

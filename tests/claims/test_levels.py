@@ -1,4 +1,4 @@
-"""Which levels a claim about a peak needs."""
+"""Tests of which levels a claim about a peak needs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ OTHERS = ("manual", "elastic")
 
 
 def findings(predicate, *found):
-    """What came out of each cell; a text is what was missing."""
+    """Return what came out of each cell; a text is what was missing."""
     return [outcome.finding or outcome.missing for outcome in predicate.judge(list(found))]
 
 
@@ -308,8 +308,8 @@ def test_numbers_that_differ_by_less_than_the_least_difference_are_in_no_order()
 
 
 def test_what_the_best_level_brings_is_open_where_levels_beside_it_are_missing():
-    """As over 1, 4 and 12 threads, with a peak at 6: neither that it falls nor that it does not is
-    said by the table.
+    """A table over 1, 4 and 12 threads, with a peak at 6, says neither that it falls nor that it
+    does not.
     """
     for mean in (10, 30, 40):
         lacking = one_cell(

@@ -1,4 +1,6 @@
-"""What is read of an arm: which arm a word means, its number and range, and what is missing."""
+"""Tests of what is read of an arm: which arm a word means, its number and range, and what is
+missing.
+"""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def gate_stand(monkeypatch, tmp_path):
 
 @pytest.fixture
 def error_line(capsys):
-    """What is on stderr when it is asked for: one line, without a traceback. Progress does not
-    count.
+    """Return what is on stderr when it is asked for: one line, without a traceback. Progress does
+    not count.
     """
 
     def read():

@@ -1,5 +1,5 @@
 """`millrace gate`: options, exit codes, words of its own. Nothing is built or measured: stand-ins
-do as they are told.
+do what a test asks for.
 """
 
 from __future__ import annotations

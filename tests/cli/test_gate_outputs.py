@@ -1,5 +1,5 @@
-"""Where the report of `millrace gate` goes. Nothing is built or measured: stand-ins do as they are
-told.
+"""Tests of where the report of `millrace gate` goes. Nothing is built or measured: stand-ins do
+what a test asks for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What commands print where the encoding of standard output lacks some of our characters."""
+"""Tests of what commands print where the encoding of standard output lacks some of our characters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LISTINGS += ["claims --list", "sweep --dry-run", *(f"{command} --help" for comma
 
 
 def printed(words: str) -> str:
-    """What a command prints on a standard output whose encoding is ASCII."""
+    """Return what a command prints on a standard output whose encoding is ASCII."""
     with pytest.MonkeyPatch.context() as patch:
         stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
         patch.setattr(sys, "stdout", stream)

@@ -237,8 +237,27 @@ UNSETTLED = example(
 @pytest.mark.parametrize(
     ("adaptation", "terms", "told"),
     [
-        (periods(*["searching"] * 40, moves=35), {}, "was still moving"),
-        (periods(*["settled"] * 40), {"maximum": 1}, "had one level only"),
+        (periods(*["searching"] * 40, moves=35), {"changes": 2}, "was still moving"),
+        (
+            periods(*["searching"] * 40, moves=35),
+            {"changes": 0},
+            "moved until shortly before measuring began, and not since",
+        ),
+        (
+            periods(*["settled"] * 40),
+            {"maximum": 1},
+            "had one level only, so that there was nothing to decide",
+        ),
+        (
+            periods(*["settled"] * 40),
+            {"maximum": 1, "settled": True},
+            "had one level only, so that there was nothing to decide",
+        ),
+        (
+            [each | {"others_cpu": 0.6} for each in periods(*["settled"] * 40)],
+            {"settled": True},
+            "could not decide, as others had 60 % of the CPUs",
+        ),
         (
             periods(*["settled"] * 10, *["crowded"] * 20),
             {},
@@ -264,7 +283,10 @@ UNSETTLED = example(
     ],
     ids=[
         "moves",
+        "has moved",
         "one level",
+        "one level kept",
+        "others",
         "crowded",
         "few periods",
         "no period",
@@ -276,8 +298,18 @@ UNSETTLED = example(
 def test_what_a_law_that_has_not_settled_came_to_is_said(runs, capsys, adaptation, terms, told):
     runs.changes = [{"elastic": UNSETTLED | terms, "adaptation": adaptation}]
     assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed"]) == 0
-    end = ": 1 scheduler thread, 0 changes of level while measured"
+    end = f": 1 scheduler thread, {terms.get('changes', 0)} changes of level while measured"
     assert f"run 1: after 6.25 s the law {told}{end}" in capsys.readouterr().out.splitlines()
+
+
+def test_two_runs_have_a_range_and_no_interval(runs, capsys):
+    runs.changes = [{"sink_tuples_per_s": 100.0}, {"sink_tuples_per_s": 9000.0}]
+    assert main(["run", "pipeline", "--repeats", "2"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == (
+        "range: 100 .. 9,000 tuples/s, of 2 correct runs, 2 of them settled; an interval needs 3: "
+        "more --repeats"
+    )
 
 
 def test_a_run_that_ended_is_reported_as_one_and_is_no_failure(runs, capsys):
@@ -408,7 +440,7 @@ def test_a_wrong_run_is_exit_code_1_and_one_line_saying_why(runs, capsys):
         "one\n"
     )
     assert out.splitlines()[5].split()[-1] == "NO"
-    assert "needs two correct runs; here: 1" in out
+    assert "range: 1 correct run; an interval needs 3: more --repeats" in out
 
 
 def test_json_on_stdout_is_one_record_a_run_and_nothing_else(runs, capsys):

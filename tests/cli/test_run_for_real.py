@@ -106,7 +106,7 @@ def test_the_table_is_short(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) <= 12
-    assert "mean: " in done.stdout
+    assert "range: " in done.stdout
 
 
 @pytest.mark.usefixtures("signals_heeded")

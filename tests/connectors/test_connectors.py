@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,6 +26,7 @@ from harness.connectors import (
     FileSource,
     TcpSink,
     TcpSource,
+    Ticks,
     WebSocketSink,
     WebSocketSource,
 )
@@ -332,6 +334,48 @@ def test_a_packed_file_is_read_and_what_is_broken_is_in_the_totals(tmp_path):
     source, kept = FileSource(str(tmp_path / "in.gz"), PAIR), Kept()
     totals = run(source, kept)
     assert list(kept) == pairs(4000) and totals.left_out == {"in: broken": 1}
+    (told,) = totals.left_out_examples.values()
+    assert told.startswith("record 4001: broken (")
+
+
+def test_a_packed_file_that_ends_too_early_is_told(tmp_path):
+    lines = "".join(to_json(PAIR, each) + "\n" for each in pairs(4000))
+    (tmp_path / "in.gz").write_bytes(gzip.compress(lines.encode())[:-500])
+    source, kept = FileSource(str(tmp_path / "in.gz"), PAIR), Kept()
+    totals = run(source, kept)
+    assert 0 < len(kept) < 4000 and list(kept) == pairs(4000)[: len(kept)]
+    assert totals.left_out["in: truncated"] == 1 and source.counts()["truncated"] == 1
+
+
+class Quiet:
+    """Stands in for time: each look is 0.1 s later."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        self.now += 0.1
+        return self.now
+
+
+def test_a_clock_ticks_while_a_live_stream_is_idle_and_a_file_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.connectors.received.time", Quiet())
+    live = TcpSource("localhost", 1, PAIR)
+    ticks = Ticks(live, idle=1.0)()
+    told = [each[1]["idle"] / 1e9 for each in islice(ticks, 40) if each is not None]
+    assert told[0] == pytest.approx(1.0, abs=0.11)
+    assert all(0.49 < after - before < 0.71 for before, after in pairwise(told)) and len(told) > 3
+    live.ended = True
+    assert list(ticks) == []
+    (tmp_path / "in").write_text("")
+    assert list(Ticks(FileSource(str(tmp_path / "in"), PAIR), idle=1.0)()) == []
+
+
+def test_a_clock_without_a_stream_or_a_time_is_refused():
+    with pytest.raises(UserError, match="stream of a clock must be a source of connectors"):
+        Ticks([], 1.0)
+    with pytest.raises(UserError, match="idle of a clock must be above 0 s, not 0"):
+        Ticks(TcpSource("localhost", 1, PAIR), 0)
 
 
 def test_a_line_is_in_the_file_before_the_next_one_comes(tmp_path):

@@ -19,8 +19,8 @@ def closed_loop(
     congested: Callable[[int], bool] = lambda level: True,
     after: Sequence[Decision] = (),
 ) -> list[Decision]:
-    """What a law decides when the throughput of each period is that of its level; `after`: what it
-    has decided before.
+    """Return what a law decides when the throughput of each period is that of its level; `after`:
+    what it has decided before.
     """
     level, decisions = after[-1].threads if after else law.bounds.start, []
     for second in range(len(after) + 1, len(after) + 1 + periods):
@@ -32,7 +32,7 @@ def closed_loop(
 
 
 def open_loop(law: Law, throughputs: Iterable[float]) -> list[Decision]:
-    """What a law decides when the throughputs come as they come."""
+    """Return what a law decides when the throughputs come as they come."""
     level, decisions = law.bounds.start, []
     for second, throughput in enumerate(throughputs):
         decisions.append(law.step(reading(second, level, throughput)))
@@ -51,7 +51,7 @@ def states(decisions: Iterable[Decision]) -> list[str]:
 
 
 class Cpu:
-    """Answers requests to climb as it is told, and counts them."""
+    """Answers requests to climb as the test says, and counts them."""
 
     def __init__(self, granted: bool = True) -> None:
         self.granted = granted
@@ -61,7 +61,7 @@ class Cpu:
         """Nothing to see."""
 
     def acceptable(self) -> bool:
-        """As told."""
+        """Answer as the test says."""
         self.requests += 1
         return self.granted
 
@@ -77,7 +77,7 @@ def peak_at(best: int, each: float = 100.0, fall: float = 20.0) -> Callable[[int
 
 
 def scaled(curve: Callable[[int], float], factor: float) -> Callable[[int], float]:
-    """The same curve with all throughputs times a factor."""
+    """Return the same curve with all throughputs times a factor."""
     return lambda level: factor * curve(level)
 
 

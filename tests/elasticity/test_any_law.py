@@ -1,4 +1,4 @@
-"""What every law must do, whatever it is fed with."""
+"""Tests of what every law must do, whatever it is fed with."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def drive(name, bounds, answers, trace, switched=False):
 
 
 @pytest.mark.parametrize("name", LAWS[Decides.THREADS])
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     bounds=bounds_of_levels(),
     answers=st.none() | st.lists(st.booleans(), max_size=80),

@@ -1,4 +1,4 @@
-"""Who may climb."""
+"""Tests of who may climb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages on control laws show works as it stands."""
+"""Tests of what the pages on control laws show works as it stands."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def does_nothing(file: str) -> bool:
 
 
 def answers(tasks: list[tuple[str, dict[str, Any]]], folder: Path) -> list[Any]:
-    """What `probe` says of tasks."""
+    """Return what `probe` says of tasks."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.experiments.probe"],
         input=json.dumps(tasks),
@@ -90,7 +90,7 @@ def answers(tasks: list[tuple[str, dict[str, Any]]], folder: Path) -> list[Any]:
 
 
 def missed(used: Collection[str], found: Collection[Path]) -> set[str]:
-    """What was used and not found."""
+    """Return what was used and not found."""
     return {file for file in set(used) - relative(found) - NEVER_MATTERS if not does_nothing(file)}
 
 

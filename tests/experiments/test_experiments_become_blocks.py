@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from harness import elasticity
-from harness.experiments.config import ROOT, clock, load_config
+from harness.experiments.config import clock, load_config
+from harness.files.places import CODE as ROOT
 from harness.machines import place
 from harness.models import Dynamic, Manual
 

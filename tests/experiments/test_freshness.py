@@ -1,5 +1,5 @@
-"""What an edit of a file makes out of date: exactly the results that depend on it. On the quick
-profile.
+"""Tests of what an edit of a file makes out of date: exactly the results that depend on it. On the
+quick profile.
 """
 
 from __future__ import annotations

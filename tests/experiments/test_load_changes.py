@@ -1,4 +1,4 @@
-"""When the load of a run changed: from the rows of the timeline table."""
+"""Tests of when the load of a run changed: from the rows of the timeline table."""
 
 from __future__ import annotations
 

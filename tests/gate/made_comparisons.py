@@ -73,7 +73,9 @@ def comparison(*cells: CellResult, **changes) -> Comparison:
 
 
 def same(one: Comparison, other: Comparison) -> bool:
-    """Whether two comparisons are equal; ratios that are not known are alike, which NaN is not."""
+    """Return True if two comparisons are equal; ratios that are not known are alike, which NaN is
+    not.
+    """
     return _without_nan(one) == _without_nan(other)
 
 

@@ -113,7 +113,7 @@ def test_p_grows_with_the_shift(rows, shifts):
 
 @given(some_blocks, levels)
 def test_bounds_invert_the_test(rows, level):
-    """What is beyond a bound is rejected, what is inside it by more than its resolution is not."""
+    """Values beyond a bound are rejected, and values inside it by more than its resolution are not."""
     blocks = Blocks(rows)
     low, high = blocks.low(level), blocks.high(level)
     if math.isinf(low):
@@ -175,8 +175,8 @@ def test_leaning_is_an_estimate_above():
 
 
 def found(rows: list[BlockValues], level: float = 0.001) -> tuple[bool, bool]:
-    """Whether ranks, and whether the blocks' mean log ratios, find that head is slower by more than
-    2 %.
+    """Return True if ranks, and whether the blocks' mean log ratios, find that head is slower by
+    more than 2 %.
     """
     means = [(sum(block.head) - sum(block.base)) / 2 for block in rows]
     return Blocks(rows).p_greater(math.log(1.02)) <= level, Walsh(means).p_greater(

@@ -32,7 +32,7 @@ from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
 ROOT = Path(__file__).resolve().parents[2]
 
 Answer = Callable[[str, Program, int], ProcessSample]
-"""What a process of a side ("base", "head") and program says, by the number of the pair."""
+"""Output of a process of a side ("base", "head") and program, by the number of the pair."""
 
 
 def program(name: str, cells: int = 1) -> Program:

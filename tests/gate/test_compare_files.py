@@ -299,9 +299,7 @@ def test_a_verdict_whose_control_failed_can_be_a_side_and_is_told(tmp_path):
 
 
 def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_numbers(tmp_path):
-    """What one look at seven blocks may decide is not decided: the first of all looks comes
-    later.
-    """
+    """One look at seven blocks decides nothing: the first of all looks comes later."""
     for name, level in (("old", 100.0), ("new", 200.0)):
         values = tuple(level + index for index in range(14))
         one = CellResult(
@@ -431,7 +429,7 @@ def test_numbers_in_different_units_are_not_compared(runs, tmp_path):
 
 
 def test_the_least_time_is_not_compared_with_a_median(runs, tmp_path):
-    """As of a suite that asks pytest-benchmark for `min`: the same benchmark in the same unit."""
+    """A suite that asks pytest-benchmark for `min` gives this: the same benchmark in the same unit."""
     write_json(
         comparison(result("a", metric=Metric("min", "s"), key="a")), tmp_path / "verdict.json"
     )

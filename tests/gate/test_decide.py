@@ -1,5 +1,5 @@
-"""What blocks prove of cells: verdicts, the bounds they rest on, closing, floors, directions, and
-the control.
+"""Tests of what blocks prove of cells: verdicts, the bounds they rest on, closing, floors,
+directions, and the control.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def test_values_are_told_pair_by_pair_in_order():
 
 
 def test_a_fixed_call_spends_all_of_alpha_at_its_end_and_nothing_before():
-    """Of 12 blocks that all say the same, the p-value is 6^-12: enough if all of alpha is spent on
-    it, not if half is.
+    """Twelve blocks that all say the same have the p-value 6^-12: enough if all of alpha is spent
+    on it, not if half is.
     """
     alpha = 1.001 * 6.0**-12
     for looks, expected in (
@@ -170,7 +170,7 @@ def test_a_decided_cell_makes_it_easier_for_the_others():
 
 
 def test_bounds_are_at_the_level_that_holm_held_the_verdict_against():
-    """Of four cells the last has improved: alone in that family, so at alpha / 4, though its being
+    """The last of four cells has improved: alone in that family, so at alpha / 4, though its being
     ok is at alpha.
     """
     cells = [time(name) for name in "abcd"]

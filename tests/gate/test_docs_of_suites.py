@@ -1,4 +1,4 @@
-"""What docs/gate-suites.md shows works as it stands."""
+"""Tests of docs/gate-suites.md: what it shows works as it stands."""
 
 from __future__ import annotations
 

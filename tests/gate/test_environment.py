@@ -1,4 +1,4 @@
-"""What processes of either side find in their environment."""
+"""Tests of what processes of either side find in their environment."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from harness.gate.yardsticks import mann_whitney
 CELLS = [GateCell(f"cell {i}", Metric()) for i in range(8)]
 FACTOR, ALPHA = 1.02, 0.05
 BEYOND = 1.05  # a slowdown beyond the factor
-CALLS, BLOCKS = 100, 32  # looks at 10, 15, 22 and 32 blocks
+CALLS, BLOCKS = 60, 22  # looks at 10, 15 and 22 blocks
 
 
 def calls(
@@ -64,7 +64,7 @@ def slower(kind: str) -> list[CellResult]:
 
 
 def promised(calls: int, alpha: float = ALPHA) -> int:
-    """How many calls may go wrong if a share alpha does."""
+    """Return how many calls may go wrong if a share alpha does."""
     return int(stats.binom.ppf(0.999, calls, alpha))
 
 

@@ -51,7 +51,7 @@ def test_it_is_the_definition(p, alpha):
 
 @given(p_values, st.data())
 def test_a_p_value_that_falls_takes_no_rejection_back(p, data):
-    """Which is why it may be applied at every look."""
+    """Rejections that stay are why it may be applied at every look."""
     before = rejected(p, 0.05)
     lower = [data.draw(st.floats(0.0, value)) for value in p]
     assert all(

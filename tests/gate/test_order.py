@@ -68,7 +68,7 @@ def test_pairs_of_half_a_block_are_left_out():
     st.floats(-0.5, 0.5),
 )
 def test_drift_and_a_slower_second_process_cancel(order, drift, second, effect):
-    """What is left is the effect alone."""
+    """Only the effect is left."""
     times = [
         drift * t + second * (t % 2) + effect * (side == "head") for t, side in enumerate(order)
     ]

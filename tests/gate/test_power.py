@@ -25,7 +25,7 @@ def test_the_docs_show_what_the_code_computes():
 
 @pytest.mark.parametrize(("n", "level"), [(20, 0.05), (60, 0.001)])
 def test_half_widths_are_nearly_those_of_the_normal_mean(n, level):
-    """Of normal noise the signed rank needs pi / 3 as many numbers as the mean, for large n."""
+    """The signed rank needs pi / 3 as many numbers of normal noise as the mean, for large n."""
     mean = power.shortfalls(n, level, trials=400).mean()
     theory = stats.norm.isf(level) * math.sqrt(math.pi / 3 / n)
     assert mean == pytest.approx(theory, rel=0.15)

@@ -1,4 +1,4 @@
-"""What a JUnit file says of tests that gave no result: each by the name under which
+"""Tests of what a JUnit file says of tests that gave no result: each by the name under which
 pytest-benchmark knows it.
 """
 

@@ -1,4 +1,6 @@
-"""What readers see: tables worst first, marks, sentences, and the same numbers in every form."""
+"""Tests of what readers see: tables worst first, marks, sentences, and the same numbers in every
+form.
+"""
 
 from __future__ import annotations
 

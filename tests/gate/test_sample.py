@@ -345,7 +345,7 @@ def test_supervisor_that_somebody_has_killed_is_replaced(tmp_path: Path) -> None
 
 
 def test_process_can_be_run_from_any_thread(tmp_path: Path) -> None:
-    """Where no handler can be set: Ctrl-C reaches the main thread alone."""
+    """No handler can be set there: Ctrl-C reaches the main thread alone."""
     with ThreadPoolExecutor(1) as pool:
         assert (
             pool.submit(session.run_session, ["sh", "-c", "exit 3"], tmp_path, os.environ, 500.0)

@@ -31,7 +31,7 @@ COUNT = Metric("instructions", "", deterministic=True)
 def judged(
     metric: Metric, base: list[float], head: list[float], factor: float = 1.02
 ) -> CellResult:
-    """What a call says of a cell that gave these values, in their order."""
+    """Return what a call says of a cell that gave these values, in their order."""
     family = Family([GateCell("a", metric)], factor, 0.01, declare(1, 0.01))
     for at in range(0, len(base), 2):
         family.add("a", tuple(base[at : at + 2]), tuple(head[at : at + 2]))

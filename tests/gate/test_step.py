@@ -21,7 +21,7 @@ from harness.gate.sequential import Looks
 from harness.gate.step import EXACT, ROUNDING_ERROR, UNKNOWN, Slack, slack, step
 from harness.gate.verdict import Verdict
 
-FACTOR, ALPHA, BLOCKS, CALLS = 1.05, 0.01, 12, 200
+FACTOR, ALPHA, BLOCKS, CALLS = 1.05, 0.01, 12, 100
 MOST = stats.binom.ppf(0.999, CALLS, ALPHA)  # calls that may be wrong, if a share ALPHA is
 
 SHAPES = {"flat": lambda draw, shape: np.zeros(shape)} | {
@@ -44,7 +44,7 @@ def calls(shape: str, recorded: str, level: float, ratio: float, seed: int = 1):
 
 
 def rejected(base: np.ndarray, head: np.ndarray, exact: bool = False) -> tuple[int, int]:
-    """How many calls are called regressed, and how many ok, at one look at all blocks."""
+    """Return how many calls are called regressed, and how many ok, at one look at all blocks."""
     regressed = ok = 0
     for before, after in zip(base, head, strict=True):
         moved = EXACT if exact else slack(before.ravel().tolist(), after.ravel().tolist(), False)

@@ -1,5 +1,5 @@
-"""Sides: a directory in place, or a revision in a cached work tree; what does not build is told by
-its role.
+"""Sides: a directory in place, or a revision in a cached work tree; a side that does not build is
+named by its role.
 """
 
 from __future__ import annotations
@@ -395,7 +395,7 @@ def test_shallow_clone_is_told_to_fetch(repository: Path, tmp_path: Path) -> Non
 
 
 def test_branch_that_only_a_remote_has_is_offered(repository: Path, tmp_path: Path) -> None:
-    """As after a CI's checkout, which makes no branch."""
+    """The checkout of a CI makes no branch."""
     git(tmp_path, "clone", str(repository), "clone")
     git(tmp_path / "clone", "checkout", "--detach")
     git(tmp_path / "clone", "branch", "-D", "main")

@@ -233,7 +233,7 @@ def test_pytest_benchmark_compares_our_files(tmp_path):
 @CALM
 @given(COMPARISONS)
 def test_wrong_comes_before_slow_before_missing_before_unstable_before_open(made):
-    """The order of exit codes, told once more in other words."""
+    """Exit codes in their order, once more in other words."""
     verdicts = [each.verdict for each in made.cells]
     code = exit_code(made)
     if Verdict.WRONG in verdicts:

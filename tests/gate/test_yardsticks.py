@@ -32,7 +32,7 @@ def test_tests_call_what_is_slower_only(rule):
 
 @pytest.mark.parametrize("rule", [mann_whitney, welch])
 def test_tests_are_two_sided_at_5_percent(rule):
-    """Of equal sides, one in forty is called slower; a one-sided test would call twice as many."""
+    """One in forty of equal sides is called slower; a one-sided test would call twice as many."""
     called = sum(
         rule(samples(100.0, seed=2 * i), samples(100.0, seed=2 * i + 1)) for i in range(1500)
     )
@@ -54,7 +54,7 @@ def test_values_that_do_not_scatter():
 
 
 def any_called(rule: Yardstick, cells) -> bool:
-    """What fails a build; none of the tools corrects for the number of cells."""
+    """Return what fails a build; none of the tools corrects for the number of cells."""
     return any(rule(base, head) for base, head in cells)
 
 

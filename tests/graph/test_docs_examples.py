@@ -1,4 +1,4 @@
-"""What docs/graphs.md shows works as it stands."""
+"""Tests of docs/graphs.md: what it shows works as it stands."""
 
 from __future__ import annotations
 

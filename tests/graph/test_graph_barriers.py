@@ -1,4 +1,6 @@
-"""Which barriers a graph may have: inputs that share a source get the same number of its tuples."""
+"""Tests of which barriers a graph may have: inputs that share a source get the same number of its
+tuples.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Every rule that a graph must obey: broken once, it is told with the place; `check` accepts what
-breaks none.
+"""Every rule that a graph must obey: broken once, it is reported with the place; `check` accepts
+what breaks none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the picture of a graph puts operators, and what it folds."""
+"""Tests of where the picture of a graph puts operators, and what it folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What may be a compiled operator, and what is told of what may not. Nothing is called here."""
+"""Tests of what may be a compiled operator, and of the errors about what may not. Nothing is called
+here.
+"""
 
 from __future__ import annotations
 

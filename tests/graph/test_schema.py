@@ -3,6 +3,7 @@ in one line.
 """
 
 import ctypes
+import json
 import subprocess
 
 import numpy as np
@@ -10,9 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.connectors import FileSink, FileSource
+from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph, GraphError
 from harness.graph.schema import Schema
+from harness.models import Dynamic
+from harness.operators.windows import aggregate, by_count, last
 
 NUMBERS = {
     "int8": st.integers(-(2**7), 2**7 - 1),
@@ -179,3 +184,72 @@ def test_a_function_of_another_signature_is_refused():
         match=r"operator 'p': a native function must be 'int32_t \(millrace_context \*, uint32_t",
     ):
         Graph("g").typed("p", untyped, NUMBER, TEXT)
+
+
+# -- strings without a bound -----------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.one_of(TYPES, st.just("string")), min_size=1, max_size=6), st.integers(300, 2000)
+)
+def test_strings_without_a_bound_share_what_is_left_of_a_slot(types, slot):
+    named = {f"a{place}": kind for place, kind in enumerate(types)}
+    schema = Schema("made", named, slot)
+    bounds = {schema[name].bound for name, kind in named.items() if kind == "string"}
+    if not bounds:
+        assert schema == Schema("made", named)
+        return
+    (bound,) = bounds
+    assert schema.size <= slot
+    wider = {
+        name: f"string[{bound + 1}]" if kind == "string" else kind for name, kind in named.items()
+    }
+    assert Schema("made", wider).size > slot
+    values = {
+        name: "x" * bound if kind == "string" else _any_value(schema[name])
+        for name, kind in named.items()
+    }
+    assert schema.unpack(schema.pack(values)) == values
+
+
+def _any_value(attribute):
+    return {"string": "é", "bytes": bytes(attribute.bound)}.get(attribute.kind, 1)
+
+
+def test_a_longer_text_than_the_slot_allows_does_not_fit():
+    schema = Schema("note", {"at": "time", "text": "string"})
+    assert schema.size == 1024 and schema["text"].type == "string[1012]"
+    with pytest.raises(ValueError, match=r"note.text must have at most 1012 bytes, not 1013"):
+        schema.pack({"at": 0, "text": "x" * 1013})
+
+
+@pytest.mark.parametrize("slot", [0, 15, 2**27, "big", True])
+def test_a_slot_that_cannot_be_is_refused_in_one_line(slot):
+    with pytest.raises(UserError) as refused:
+        Schema("note", {"at": "time", "text": "string"}, slot)
+    assert str(refused.value) == (
+        f"schema note: slot must be a whole number from 16 to 67108864 bytes, not {slot!r}"
+    )
+
+
+@pytest.mark.heavy
+def test_texts_without_a_bound_go_through_windows_and_connectors(tmp_path):
+    note = Schema("note", {"who": "string[8]", "text": "string"}, slot=256)
+    lines = [{"who": "a", "text": "x" * n} for n in (0, 200, 240, 241, 5000)]
+    (tmp_path / "in").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    graph = Graph("notes")
+    source = graph.typed_source("in", FileSource(str(tmp_path / "in"), note), note)
+    each = aggregate(graph, "each", note, by_count(1), {"text": last("text")}, by="who")
+    gives = each.typed.gives[0]
+    assert gives["text"].bound == note["text"].bound == 240
+    graph.chain(
+        source, each, graph.typed_sink("out", FileSink(str(tmp_path / "out"), gives), gives)
+    )
+    engine = open_engine(graph, Dynamic(threads=2))
+    engine.start()
+    while not engine.finished():
+        engine.sample(0.01)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct and totals.left_out == {"in: broken": 2}
+    found = [json.loads(line)["text"] for line in (tmp_path / "out").read_text().splitlines()]
+    assert found == ["x" * n for n in (0, 200, 240)]

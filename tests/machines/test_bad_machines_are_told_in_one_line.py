@@ -226,7 +226,9 @@ BAD_TEXTS = {
 
 
 def told(path: object) -> str:
-    """What is wrong with the machine at a path, which must be one line that a person can read."""
+    """Return what is wrong with the machine at a path, which must be one line that a person can
+    read.
+    """
     with pytest.raises(UserError) as caught:
         load_machine(path)
     text = str(caught.value)

@@ -1,4 +1,4 @@
-"""What docs/machines.md shows works as it stands."""
+"""Tests of docs/machines.md: what it shows works as it stands."""
 
 from __future__ import annotations
 

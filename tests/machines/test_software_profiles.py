@@ -1,5 +1,5 @@
-"""What the steps of a runtime cost: the profiles that are there, and what is wrong with bad
-ones.
+"""Tests of what the steps of a runtime cost: the profiles that are there, and what is wrong with
+bad ones.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class FakeEngine:
         return 0.0, 0
 
     def sample_events(self, events: int) -> Sample:
-        """As of a simulator: a period of its own choice."""
+        """Sample, as a simulator does, for a period of its own choice."""
         self.calls.append(("sample_events", events))
         self.time_s += 0.001
         return make_sample(0.001, 1000, 1000, self.time_s)
@@ -123,7 +123,7 @@ class FakeEngine:
     phased = False
 
     def begin_here(self) -> None:
-        """As of a simulator: the clock begins anew."""
+        """Begin the clock anew, as a simulator does."""
         self.time_s = 0.0
 
     def set_threads(self, level: int) -> None:
@@ -254,5 +254,5 @@ def sample() -> Callable[..., Sample]:
 
 @pytest.fixture
 def refusing() -> RunFailed:
-    """What an engine raises when the system gives it no more threads."""
+    """Return what an engine raises when the system gives it no more threads."""
     return RunFailed("the system refuses thread 400 of 1000")

@@ -28,7 +28,7 @@ ELASTIC = Dynamic(elastic=True, maximum=8)
 
 
 class Doors:
-    """Takes note of what an engine is told."""
+    """Takes note of what an engine is asked for."""
 
     queue_capacity = 0
     batch = 32
@@ -64,9 +64,7 @@ def graph() -> Graph:
 
 @pytest.fixture
 def moment(sample):
-    """`moment(time_s, …)`: a sample of 0.25 s, 300 tuples submitted, everybody as told at level
-    1.
-    """
+    """`moment(time_s, …)`: a sample of 0.25 s, 300 tuples submitted, each law at level 1 as asked."""
 
     def make(
         time_s: float,
@@ -563,8 +561,8 @@ def test_a_step_keeps_what_its_law_needs(graph, moment, script, runtime):
 
 
 def test_a_step_keeps_the_shares_of_a_period_of_several_samples(graph, moment, script):
-    """Each sample has those of its own stretch alone, so a replay could not tell what the law was
-    told.
+    """Each sample has the shares of its own stretch alone, so a replay could not show what the law
+    saw.
     """
     made = script([1, 1])
     controller = Controller(Doors(), layout_of(graph, ELASTIC), 1.0)

@@ -156,7 +156,7 @@ def started(tmp_path, parameters, model):
 
 
 def wait_for(condition, limit_s: float = 20.0) -> bool:
-    """Whether the condition came true within the limit."""
+    """Return True if the condition came true within the limit."""
     end = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > end:
@@ -166,7 +166,7 @@ def wait_for(condition, limit_s: float = 20.0) -> bool:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and waits to be reaped does not."""
+    """Return True if a process runs; one that has ended and waits to be reaped does not."""
     try:
         os.kill(pid, 0)
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()

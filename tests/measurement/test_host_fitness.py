@@ -1,4 +1,4 @@
-"""What is said about a host, on hosts that are described by files."""
+"""Tests of what is said about a host, on hosts that are described by files."""
 
 from __future__ import annotations
 

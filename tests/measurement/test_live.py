@@ -1,4 +1,4 @@
-"""What whoever watches a run is told of it: the samples of its record, one by one, each within its
+"""Tests of what a watcher of a run sees: the samples of its record, one by one, each within its
 phase.
 """
 

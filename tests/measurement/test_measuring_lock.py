@@ -47,7 +47,7 @@ def shared(monkeypatch):
 
 
 class AsOfRoot:
-    """What `lstat` tells, but that root owns it."""
+    """Result of `lstat`, except that root owns it."""
 
     def __init__(self, told):
         self._told = told

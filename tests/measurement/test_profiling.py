@@ -1,4 +1,4 @@
-"""What typed operators cost and send, of rounds that are made up; a real run is in
+"""Tests of what typed operators cost and send, of rounds that are made up; a real run is in
 tests/simulator.
 """
 
@@ -69,11 +69,11 @@ class Engine:
         return next(self.sent)
 
     def finished(self):
-        """As asked."""
+        """Return what the test asks for."""
         return self.over
 
     def stop(self, drain, timeout_s):
-        """What the run ended with."""
+        """Return what the run ended with."""
         return self.totals
 
 
@@ -90,7 +90,7 @@ def engine(monkeypatch):
 def test_a_profile_has_costs_without_the_dearest_and_the_cheapest_round_as_parts_of_what_a_tuple_takes(
     engine,
 ):
-    """Of the source 1, 1 and 4 ms count, 2 ms on average; the others take 1, 5 and 5. A tuple takes
+    """The source's 1, 1 and 4 ms count, 2 ms on average; the others take 1, 5 and 5. A tuple takes
     2.33 ms at the median where these make 2.67: so all are less by an eighth.
     """
     engine(ROUND, DEAR, ROUND, DEAR, ROUND)

@@ -32,9 +32,7 @@ def spec(**changes) -> Run:
 
 @pytest.fixture
 def simulate(play, monkeypatch):
-    """As `play`, of an engine that says what it simulated; `told` is what `engine_of` was asked
-    for.
-    """
+    """Play an engine that says what it simulated; the argument holds what `engine_of` was asked for."""
 
     def start(rates=((1e6, 1e6),), told=None, **simulation):
         engine = play(rates)

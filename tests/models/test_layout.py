@@ -1,5 +1,5 @@
-"""What a graph gets under a model, before any memory or thread is there: queues, locks, paths,
-regions, sizes.
+"""Tests of what a graph gets under a model, before any memory or thread is there: queues, locks,
+paths, regions, sizes.
 
 Whatever can be counted by walking through the graph is: along each way from the sources.
 """
@@ -165,8 +165,8 @@ def test_a_graph_that_needs_more_threads_than_a_pool_may_have_is_refused():
 
 
 def walked(layout: RunLayout, index: int) -> Iterator[tuple[int, int, int]]:
-    """For each way from a source to an operator: its number, its length, and how many of its last
-    steps are calls.
+    """Return for each way from a source to an operator: its number, its length, and how many of its
+    last steps are calls.
     """
     if not layout.incoming[index]:
         yield 0, 1, 1

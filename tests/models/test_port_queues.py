@@ -1,5 +1,5 @@
-"""Which ports have queues and how many scheduler threads there are: threaded ports first, then
-annotations, then the model.
+"""Tests of which ports have queues and how many scheduler threads there are: threaded ports first,
+then annotations, then the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which operators may have replicas: engines, laws and errors give one answer."""
+"""Tests of which operators may have replicas: engines, laws and errors give one answer."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def normal(value: Any) -> Any:
 
 
 class Aggregate(Timed):
-    """As `windows.aggregate`."""
+    """Plain form of `windows.aggregate`."""
 
     def __init__(
         self, takes: Schema, window: Window, values: Mapping[str, Value], by: Sequence[str] = ()
@@ -374,7 +374,9 @@ def _extreme(numbers: list[Any], best: Any, zero: float) -> Any:
 
 
 class Join(Timed):
-    """As `windows.join`; it forgets nothing, and tells who was alone at the end."""
+    """Plain form of `windows.join`; it forgets nothing, and says at the end which tuples found no
+    partner.
+    """
 
     def __init__(
         self,
@@ -424,7 +426,7 @@ class Join(Timed):
 
 
 class TopK(Timed):
-    """As `windows.top_k`."""
+    """Plain form of `windows.top_k`."""
 
     def __init__(self, window: Window, k: int, by: Sequence[str], counters: int) -> None:
         super().__init__(window.lateness, window.jump, window.on)
@@ -462,7 +464,7 @@ class TopK(Timed):
 
 
 class Frequencies(Timed):
-    """As `windows.frequencies`; of keys of one attribute."""
+    """Plain form of `windows.frequencies`, for keys of one attribute."""
 
     def __init__(self, takes: Schema, window: Window, by: str, width: int, depth: int) -> None:
         super().__init__(window.lateness, window.jump, window.on)

@@ -17,6 +17,7 @@ from harness.graph.functions.c_signature import ADD, COMBINE, RESULT
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dynamic, Manual
 from harness.operators.windows import (
+    IDLE,
     Fold,
     aggregate,
     by_count,
@@ -100,7 +101,7 @@ def run(graph, model=None):
 
 
 def sent_by(add, sources, model=None):
-    """What the operator that `add(graph)` adds sends for the tuples of each source: (schema,
+    """Return what the operator that `add(graph)` adds sends for the tuples of each source: (schema,
     tuples).
     """
     graph, found = Graph("tried"), []
@@ -722,3 +723,113 @@ def test_too_many_keys_end_the_run_with_the_bound_in_words(tmp_path):
         "operator 'tried' failed, since it would have to keep more than 1,048,576 keys "
         "(tuple 1048576)"
     )
+
+
+# -- late tuples, and pauses of live streams -------------------------------------------------------
+
+SMALL = Schema("small", {"time": "time", "n": "uint32"})
+
+
+def small(*times):
+    return [{"time": time, "n": n} for n, time in enumerate(times)]
+
+
+def sent_and_late(add, sources, late_ports, model=None):
+    """Return what an operator with `late=True` sends, the late tuples by port, and the totals."""
+    graph, found, late = Graph("tried"), [], [[] for _ in late_ports]
+    tried = add(graph)
+    for port, tuples in enumerate(sources):
+        source = graph.typed_source(
+            f"in{port}", lambda tuples=tuples: [(0, each) for each in tuples], SMALL
+        )
+        graph.connect(source, tried.input(port))
+    kept = graph.typed_sink("found", lambda port, each: found.append(each), tried.typed.gives[0])
+    graph.connect(tried.output(0), kept)
+    for number, port in enumerate(late_ports):
+        sink = graph.typed_sink(
+            f"late{port}", lambda _, each, number=number: late[number].append(each["n"]), SMALL
+        )
+        graph.connect(tried.output(port), sink)
+    return found, late, run(graph, model)
+
+
+@pytest.mark.parametrize(
+    "model", [Manual(), Dynamic(threads=2), Coroutine(threads=2)], ids=lambda model: model.name
+)
+@pytest.mark.parametrize("kind", ["aggregate", "sessions", "top", "frequencies"])
+def test_late_tuples_go_to_an_output_of_their_own(kind, model):
+    window = by_time(10)
+    add = {
+        "aggregate": lambda graph: aggregate(graph, "tried", SMALL, window, {"n": count()}, late=True),
+        "sessions": lambda graph: aggregate(graph, "tried", SMALL, by_session(5), {"n": count()}, late=True),
+        "top": lambda graph: top_k(graph, "tried", SMALL, window, 1, "n", late=True),
+        "frequencies": lambda graph: frequencies(graph, "tried", SMALL, window, "n", late=True),
+    }[kind]  # fmt: skip
+    tuples = small(1, 2, 3, 4, 5, 31, 6, 32, 33, 7)
+    found, late, totals = sent_and_late(add, [tuples], [1], model)
+    assert late == [[6, 9]] and totals.left_out == {}
+    assert found
+    assert sum(each["n"] for each in found) == 8 or kind in ("top", "frequencies")
+
+
+def test_late_tuples_of_each_side_of_a_join_have_an_output():
+    def add(graph):
+        values = {"one": left("n"), "other": right("n")}
+        return join(graph, "tried", (SMALL, SMALL), 5, values, [("n", "n")], late=True)
+
+    ahead = small(1, 2, 3, 4, 5, 60, 7)
+    _, late, totals = sent_and_late(add, [ahead, [*ahead, {"time": 8, "n": 7}]], [1, 2])
+    assert late == [[6], [6, 7]] and totals.left_out == {}
+
+
+def test_the_first_late_tuple_is_told_as_an_example():
+    graph = Graph("tried")
+    tuples = small(1, 2, 3, 4, 5, 31, 6, 7)
+    source = graph.typed_source("in", lambda: [(0, each) for each in tuples], SMALL)
+    tried = aggregate(graph, "tried", SMALL, by_time(10), {"n": count()})
+    graph.chain(
+        source, tried, graph.typed_sink("found", lambda port, each: None, tried.typed.gives[0])
+    )
+    totals = run(graph)
+    assert totals.left_out == {"tried: late": 2}
+    assert totals.left_out_examples == {"tried: late": "tuple 7: {'time': 6, 'n': 6}"}
+
+
+def test_late_and_clock_are_for_windows_by_time():
+    with pytest.raises(GraphError, match="late and clock are for windows by time"):
+        aggregate(Graph("g"), "tried", SMALL, by_count(3), {"n": count()}, late=True)
+
+
+@pytest.mark.parametrize(
+    "model", [Manual(), Dynamic(threads=2), Coroutine(threads=2)], ids=lambda model: model.name
+)
+def test_ticks_of_a_clock_end_the_windows_of_a_stream_that_pauses(model):
+    """The source waits for the window of its last tuple before it goes on."""
+    graph, found = Graph("tried"), []
+
+    def live():
+        for each in small(1, 2):
+            yield 0, each
+        while not found:
+            yield None
+        for each in small(3, 104):
+            yield 0, each
+
+    def ticks():
+        idle = 0
+        while not found:
+            idle += 1
+            yield 0, {"idle": idle}
+            yield None
+
+    clock = graph.typed_source("clock", ticks, IDLE)
+    tried = aggregate(graph, "tried", SMALL, by_time(5), {"n": count()}, clock=clock)
+    graph.connect(graph.typed_source("in", live, SMALL), tried.input(0))
+    graph.connect(
+        tried,
+        graph.typed_sink("found", lambda port, each: found.append(each), tried.typed.gives[0]),
+    )
+    totals = run(graph, model)
+    assert [each["begin"] for each in found] == [0, 100], "the first one ended in the pause"
+    late = totals.left_out["tried: late"]  # 3, and what a tick has overtaken
+    assert late >= 1 and sum(each["n"] for each in found) + late == 4

@@ -1,4 +1,6 @@
-"""What a peer's program is told of a graph, and what it is not told because peers do not run it."""
+"""Tests of what a peer's program knows of a graph, and what it does not, because peers do not run
+it.
+"""
 
 from __future__ import annotations
 

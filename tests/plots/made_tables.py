@@ -347,8 +347,8 @@ def bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) -> pd.Data
 
 
 def placement_bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) -> pd.DataFrame:
-    """The same of the bench of placements; the oracle has 4 threads and 8 queues, a law of badness
-    1 twice as many.
+    """Return tables of the bench of placements; the oracle has 4 threads and 8 queues, a law of
+    badness 1 twice as many.
     """
     table = bench(laws, scenarios, seed)
     badness = table["law"].map(laws)

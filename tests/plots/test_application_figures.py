@@ -79,6 +79,17 @@ def test_each_application_has_a_row_and_each_machine_a_panel_simulated_ones_tint
     assert application_panels.PROFILED in " ".join(figure._supxlabel.get_text().split())
 
 
+def test_jobs_of_other_benchmarks_come_last_with_the_tuples_of_all_operators():
+    rows = [arm_row("applications", "pipeline", None, "manual", 10.0) for _ in range(2)]
+    for row, name in zip(rows, ("word-count", "vwap"), strict=True):
+        row |= {"topology": name, "cell": name, "placement": "none"}
+        row |= {f"submitted_{part}": 50.0 for part in ("mean", "lo", "hi")}
+    figure = figure_named("applications", {"throughput": frame(rows)})
+    assert [ax.get_title() for ax in figure.axes] == ["VWAP", "WordCount"]
+    assert [height for ax in figure.axes for height, _ in bars(ax)] == [10, 50]
+    assert "over all operators" in figure.axes[1].get_ylabel()
+
+
 def test_what_is_measured_alone_speaks_of_no_profile_and_what_failed_is_named():
     rows = rows_of("wiki-word-count")
     rows[0] |= {"mean": None, "lo": None, "hi": None, "n": 0, "failed": 1}

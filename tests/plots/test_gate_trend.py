@@ -38,7 +38,7 @@ def step(night):
 
 
 def texts(drawing):
-    """What is written in the panels, titles apart."""
+    """Return what is written in the panels, titles apart."""
     return [text.get_text() for ax in drawing.axes for text in ax.texts]
 
 

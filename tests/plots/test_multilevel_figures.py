@@ -251,13 +251,13 @@ def test_an_arm_that_failed_or_has_no_pair_says_so():
 
 
 def with_streams(rows: list[dict], mean: float = 16.0, **other) -> list[dict]:
-    """The same with thread elasticity under IBM's law."""
+    """Return the same with thread elasticity under IBM's law."""
     row = elastic_row("e", "pipeline", 100, mean, 6.0, law="streams", payload=128, **other)
     return [*rows, row | {"arm": "dynamic-elastic-streams"}]
 
 
 def numbers(rows):
-    """What is written above the bars, from the left."""
+    """Return what is written above the bars, from the left."""
     gains, _ = drawn(rows)
     return [
         text.get_text() for text in sorted(gains.texts, key=lambda text: text.get_position()[0])

@@ -1,4 +1,4 @@
-"""The figure of other runtimes: which one is fastest beside ours, and what is told where there is
+"""The figure of other runtimes: which one is fastest beside ours, and what it says where there is
 nothing to compare.
 """
 

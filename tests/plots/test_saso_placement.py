@@ -1,4 +1,4 @@
-"""The figure of the bench of placements: counts against the oracle's, and what is told of it."""
+"""The figure of the bench of placements: counts against the oracle's, and what it says."""
 
 from __future__ import annotations
 

@@ -349,7 +349,7 @@ def test_costs_are_in_the_order_of_their_numbers_and_words_come_last():
     ("mean_of", "fill"), [("tuples at the sinks", "full"), ("hops executed", "bottom")]
 )
 def test_hops_executed_do_not_look_like_throughput_at_the_sinks(mean_of, fill):
-    """What the tables hold of simulated runs that never settled is another quantity."""
+    """Tables hold another quantity for simulated runs that never settled."""
     table = one_cell(dynamic_2=NEVER_SETTLED | {"mean_of": mean_of})
     figure = thread_panels.figure({"throughput": table}, "A title")
     told = [text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts()]

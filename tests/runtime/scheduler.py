@@ -8,7 +8,7 @@ steps, as fast as it may or at a rate. Only work takes time.
 The shipped scheduler (tests/native/schedule.cpp) tells what it does: at which co-routine it looks,
 what a policy then sees, and which one it resumes. The reference says what is due at each moment:
 whom a change at a port makes ready, in which order, and what a policy sees of it. So it knows who
-may be resumed: whoever has the highest score among those that are ready, as things stand when it is
+may be resumed: the operator with the highest score among those that are ready, as things stand when it is
 picked. Chance decides between equal scores, so there the reference takes what was taken. A policy
 whose scores may rise while a co-routine is ready is asked about all that are ready at each pick:
 one that is not C-Stream's after all operators with input ports have begun. Any other one is asked
@@ -107,7 +107,7 @@ def library() -> ctypes.CDLL:
 
 
 def shipped(graph: Graph, policy: str, quantum_ns: int, most: int = 200_000) -> np.ndarray:
-    """What it did: a row an event."""
+    """Return what it did: a row an event."""
 
     def address(values: list[object]) -> ctypes.Array:
         flat = np.array(values, dtype=float).ravel()
@@ -270,7 +270,7 @@ class Reference:
         )
 
     def found(self, co: Coroutine) -> tuple[bool, float]:
-        """What a policy says of it now: whether it has enough for a turn, and its score."""
+        """Return what a policy says of it now: whether it has enough for a turn, and its score."""
         if self.policy == "random":
             return True, 0.0
         seen = self.seen(co)
@@ -298,7 +298,7 @@ class Reference:
         assert row[9] == self.found(co)[1], (self.place, co.index)
 
     def look_before(self, co: Coroutine) -> None:
-        """When it stops, or is woken."""
+        """Note when it stops, or is woken."""
         if self.policy in NEVER_RISE:
             self.look(co)
 
@@ -326,7 +326,7 @@ class Reference:
             self.wake_writer(port)
 
     def wake_writer(self, port: int) -> None:
-        """Of several, the next one in turn that waits for room there."""
+        """Return the next writer in turn that waits for room there."""
         writers = self.writers[port]
         for at in [*range(self.turn[port], len(writers)), *range(self.turn[port])]:
             lacks_room = self.all[writers[at]].lacks == port and self.waiting[port] > 0

@@ -56,8 +56,8 @@ def adapted(graph: Graph, law: str, until: Seen, **options: object) -> tuple[lis
 
 
 def all_grown(samples: list[Sample]) -> bool:
-    """Whether there have been several threads, and several replicas of each operator that may have
-    some, not at once maybe.
+    """Return True if there have been several threads, and several replicas of each operator that
+    may have some, not at once maybe.
     """
     if not samples:
         return False

@@ -15,7 +15,7 @@ from tests.runtime.test_operators import every_model, watcher
 
 
 def value_for(sequence: int) -> float:
-    """What a source gives a tuple (native/tuple.hpp)."""
+    """Return what a source gives a tuple (native/tuple.hpp)."""
     return 1.0 + sequence % 1024 / 1024
 
 

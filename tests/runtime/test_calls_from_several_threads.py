@@ -34,7 +34,7 @@ def opened(machine: str, model: Model | None = None) -> Engine:
 
 
 def together(calls: list[Callable[[], object]]) -> list[object]:
-    """What the calls return, each in a thread of its own, begun at once."""
+    """Return what the calls return, each in a thread of its own, begun at once."""
     barrier = threading.Barrier(len(calls))
 
     def one(call: Callable[[], object]) -> object:

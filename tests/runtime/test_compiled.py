@@ -1,4 +1,4 @@
-"""What the compiler makes of the path of a tuple."""
+"""Tests of what the compiler makes of the path of a tuple."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def test_queues_of_coroutines_are_not_to_be_switched() -> None:
 
 
 class Rounding(ctypes.Structure):
-    """What rounding.c shall do, and has seen."""
+    """Parameters of rounding.c, and what it has seen."""
 
     _fields_ = (
         ("upward", ctypes.c_int32),

@@ -39,7 +39,7 @@ class Restless(Law):
     summary = "for tests"
 
     def begin(self) -> None:
-        """The same levels each time."""
+        """Begin at the same levels each time."""
         self.draw = random.Random(7)
         self.decided = 0
 

@@ -11,9 +11,9 @@ import threading
 import pytest
 
 from harness.engine import open_engine
+from harness.files.places import CODE as ROOT
 from harness.graph import Graph
 from harness.graph.functions.compiled import PROTOTYPE
-from harness.machines.constants import ROOT
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 
 pytestmark = pytest.mark.timeout(60)

@@ -20,12 +20,15 @@ ARRIVING = {
 }
 """Tuples at the sinks for each that every source sends, where it is not one."""
 
+DROPPING = ("filters", "selective", "windows", "windows, merge")
+"""Graphs in which operators drop some tuples."""
+
 BALANCES = ("threaded split", "load balance", "load balances in a row")
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("shape", GRAPHS)
-@pytest.mark.parametrize("tuples", [0, 1, 6000])
+@pytest.mark.parametrize("tuples", [0, 1, 2500])  # a full queue holds 1000
 def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(
     shape: str, model: str, tuples: int
 ) -> None:
@@ -35,12 +38,7 @@ def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(
     assert totals.error is None and not totals.stuck
     assert totals.drained
     assert totals.sent == sources * tuples
-    assert totals.received == ARRIVING.get(shape, 1) * tuples or shape in (
-        "filters",
-        "selective",
-        "windows",
-        "windows, merge",
-    )
+    assert totals.received == ARRIVING.get(shape, 1) * tuples or shape in DROPPING
     assert totals.in_flight == 0
     assert totals.order_checked and totals.order_violations == 0
     assert totals.checksum_ok

@@ -129,7 +129,9 @@ def gates() -> Iterator[list[Gate]]:
 
 
 def branches(gates: list[Gate], beside: int = 2) -> Graph:
-    """For each gate a source of a tuple each 10 ms that ends there, and a busy branch beside."""
+    """Return a graph with, for each gate, a source of a tuple each 10 ms that ends there, and a
+    busy branch beside.
+    """
     graph = Graph("gates", 8)
     sink = graph.sink("sink")
     for index, gate in enumerate(gates):
@@ -201,8 +203,8 @@ def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_ofte
 
 
 def all_held(gates: list[Gate]) -> Graph:
-    """As many operators that hold a thread as there are gates, and a branch beside them whose
-    tuples come later.
+    """Return as many operators that hold a thread as there are gates, and a branch beside them
+    whose tuples come later.
     """
     graph = Graph("all held", 8)
     sink = graph.sink("sink")
@@ -225,7 +227,7 @@ def key_of(gate: Gate) -> Callable[[int, float], float]:
 
 
 def opens(gate: Gate, engine: Engine) -> bool:
-    """Whether a tuple comes to the gate's key in time. The run ends in any case."""
+    """Return True if a tuple comes to the gate's key in time. The run ends in any case."""
     end = time.monotonic() + 2.5
     while time.monotonic() < end and not gate.open.is_set():
         engine.sample(0.05)

@@ -19,7 +19,7 @@ PORTS, TUPLES = 4, 115
 
 
 def drains(simulated: bool) -> int:
-    """Of a chain through which tuples go one at a time, with time to spare."""
+    """Return the drains of a chain through which tuples go one at a time, with time to spare."""
     graph = Graph("nearly idle", 64)
     graph.connect(chain(graph, graph.source("source", rate=1000.0), PORTS - 1), graph.sink("sink"))
     where = {"machine": "xeon", "simulated": True} if simulated else {}

@@ -267,8 +267,8 @@ def test_tuples_behind_a_slow_sender_do_not_wait_for_their_buffer_to_fill(model:
 
 
 def port_threads() -> dict[str, tuple[int, int]]:
-    """By thread of a threaded port in this process: CPU time in ticks of 10 ms, and how often it
-    gave its CPU away.
+    """Return by thread of a threaded port in this process: CPU time in ticks of 10 ms, and how
+    often it gave its CPU away.
     """
     found = {}
     for task in Path("/proc/self/task").iterdir():

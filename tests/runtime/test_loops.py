@@ -1,5 +1,5 @@
 """Operators with a loop of their own: what they get, what they send, how they end, and what they
-are told (C-Stream §2.3).
+see (C-Stream §2.3).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(60)
 
 
 class Asked(ctypes.Structure):
-    """What loops.c shall do, and has seen."""
+    """Parameters of loops.c, and what it has seen."""
 
     _fields_ = (
         ("mode", ctypes.c_uint32),
@@ -49,7 +49,7 @@ def compiled() -> ctypes._CFuncPtr:
 
 
 def value_for(sequence: int) -> float:
-    """Of a tuple as its source makes it."""
+    """Return the value of a tuple as its source makes it."""
     return 1.0 + sequence % 1024 / 1024
 
 
@@ -431,7 +431,7 @@ def test_loops_without_outputs_and_a_stop_that_drains():
 
 
 def feedback_graph(function: object, state: object = None) -> Graph:
-    """What the loop sends comes back to its control port."""
+    """Return what the loop sends comes back to its control port."""
     graph = Graph("feedback", 32)
     loop, behind = graph.loop("loop", function, 1, 2, state), graph.work("behind", 1)
     graph.connect(graph.source("source", window=100), loop)

@@ -1,5 +1,5 @@
-"""What threads of a run execute takes no memory from the heap, and a simulation that has none any
-more fails in one line.
+"""Tests of what threads of a run execute takes no memory from the heap, and a simulation that has
+none any more fails in one line.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 from examples.building import shared_library
 from harness.engine import open_engine
 from harness.errors import UserError
+from harness.files.places import CODE as ROOT
 from harness.graph import Graph
-from harness.machines.constants import ROOT
 from harness.machines.host import memory_room
 from harness.machines.host.cgroup import MemoryLimit
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model

@@ -1,5 +1,5 @@
-"""Users' operators on real threads: the examples, what they may do, what is told when they fail,
-and the page about them.
+"""Users' operators on real threads: the examples, what they may do, the errors when they fail, and
+the page about them.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ TUPLES = 5000
 
 
 def value_of(sequence: int) -> float:
-    """What a source gives a tuple."""
+    """Return what a source gives a tuple."""
     return 1.0 + sequence % 1024 / 1024
 
 
 def gated(threshold: float, tuples: int = TUPLES) -> list[tuple[int, float]]:
-    """What should come behind a gate: sequence numbers and values."""
+    """Return what should come behind a gate: sequence numbers and values."""
     return [
         (sequence, 2 * value_of(sequence))
         for sequence in range(tuples)
@@ -246,7 +246,7 @@ def throw_at_ten(sequence: int, *_: object) -> int:
 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is printed of exceptions that nobody can catch."""
+    """Return what is printed of exceptions that nobody can catch."""
     exceptions: list[str] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: exceptions.append(str(told.exc_value)))
     return exceptions
@@ -263,7 +263,7 @@ def test_what_numba_throws_is_printed_and_drops_the_tuple(printed: list[str]) ->
 
 
 def test_what_a_callback_throws_is_printed(printed: list[str]) -> None:
-    """What becomes of the tuple is undefined: ctypes leaves the result as it is."""
+    """The tuple's further content is undefined: ctypes leaves the result as it is."""
     graph, _ = around(lambda graph: graph.native("throws", PROTOTYPE(throw_at_ten)))
     totals = run(graph, "dynamic, queued", tuples=100)
     assert printed == ["ten"]

@@ -52,7 +52,7 @@ setup(ext_modules=cythonize([probe], include_path=[{str(ROOT)!r}], language_leve
 
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """What only another Cython module can do: drain a port by hand."""
+    """Return what only another Cython module can do: drain a port by hand."""
     place = tmp_path_factory.mktemp("probe")
     (place / "probe.pyx").write_text(PROBE, encoding="utf-8")
     (place / "setup.py").write_text(SETUP, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What operators do to tuples: the same under every model, and with queues on or off."""
+"""Tests of what operators do to tuples: the same under every model, and with queues on or off."""
 
 from __future__ import annotations
 

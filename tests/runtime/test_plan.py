@@ -1,5 +1,5 @@
-"""What the plan leaves out: locks and producer flags stand only where more than one thread can get
-(P17 §5.2).
+"""Tests of what the plan leaves out: locks and producer flags stand only where more than one thread
+can get (P17 §5.2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Users' own scheduling policies: what they see, that they are obeyed, and what is told of wrong
+"""Users' own scheduling policies: what they see, that they are obeyed, and the errors about wrong
 ones (C-Stream §3.2.6).
 """
 

@@ -69,9 +69,7 @@ def test_an_operator_called_from_another_gets_its_own_share() -> None:
 
 @pytest.mark.parametrize("model", [Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
 def test_a_users_operator_that_waits_shows_as_busy_in_it(model: Model) -> None:
-    """What a thread is in counts, whatever it does there: it is that operator that keeps the
-    thread.
-    """
+    """Time counts for the operator in which a thread is, whatever the thread does there."""
     graph = Graph("waits", 8)
     source, user = (
         graph.source("source", rate=50),

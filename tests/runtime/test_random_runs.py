@@ -202,7 +202,7 @@ CHANGES = st.lists(
     st.tuples(st.integers(0, 2**16 - 1), st.booleans(), st.sampled_from([0, 1, 2, 5, 30])),
     max_size=12,
 )
-"""Which ports (bits), on or off, and a level (0: as it was)."""
+"""Ports (bits), on or off, and a level (0: as it was)."""
 
 
 @given(
@@ -212,7 +212,7 @@ CHANGES = st.lists(
     changes=CHANGES,
     drain=st.booleans(),
 )
-@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph, model: Model, tuples: int, changes: list[tuple[int, bool, int]], drain: bool
 ) -> None:

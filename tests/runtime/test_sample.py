@@ -1,4 +1,4 @@
-"""What a sample says agrees with the account at the end."""
+"""Tests of what a sample says agrees with the account at the end."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_latency_of_a_slow_chain_is_at_least_its_work() -> None:
 
 @pytest.mark.usefixtures("signals_heeded")
 def test_an_interrupt_ends_a_long_sample() -> None:
-    """As Ctrl-C does; else the sample takes 20 s."""
+    """Ctrl-C does this; without it the sample takes 20 s."""
     engine = open_engine(pipeline(), Dynamic(2))
     engine.start()
     begin = time.monotonic()

@@ -1,6 +1,4 @@
-"""Stacks on which users' operators run: how large they are, and what is told if one is too
-small.
-"""
+"""Stacks on which users' operators run: how large they are, and the error if one is too small."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ import pytest
 
 from harness.engine import open_engine
 from harness.errors import UserError
+from harness.files.places import CODE as ROOT
 from harness.graph import Graph
-from harness.machines.constants import ROOT
 from harness.models import Manual
 
 pytestmark = pytest.mark.timeout(60)

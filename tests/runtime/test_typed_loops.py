@@ -1,5 +1,5 @@
 """Operators with a loop of their own on typed streams: what they take and push, what is checked,
-and what they are told.
+and what they see.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What queueing theory says of networks that are small enough for it: throughputs, and mean numbers
-of customers at stations.
+"""Results of queueing theory for networks that are small enough for it: throughputs, and
+mean numbers of customers at stations.
 
 All stations have one server and serve in the order of arrival. Rates per unit of time, times in the
 same unit; a mean number counts the customer in service. Sources: Kleinrock, Queueing Systems I

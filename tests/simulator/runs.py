@@ -29,8 +29,8 @@ def simulated(graph: Graph, model: Model, machine: str = "xeon", **options: obje
 
 
 def has_cpus(machine: str, graph: Graph, model: Model) -> bool:
-    """Whether the machine has a CPU for each scheduler thread that the graph's annotations and the
-    model ask for.
+    """Return True if the machine has a CPU for each scheduler thread that the graph's annotations
+    and the model ask for.
     """
     cpus = load_machine(machine).cpus
     return pool_of(graph, model, cpus).threads <= cpus

@@ -28,7 +28,7 @@ class Network:
 
 
 class Outcome(NamedTuple):
-    """What happened until the end of the simulated time."""
+    """Events until the end of the simulated time."""
 
     throughput: float  # customers that passed the last station, a unit of time
     numbers: tuple[float, ...]  # mean over time of the customers at each station
@@ -51,7 +51,7 @@ class Station:
 
 
 class Books:
-    """What both programs keep: the stations, and how many events there were."""
+    """Books that both programs keep: the stations, and how many events there were."""
 
     def __init__(self, network: Network, seed: int) -> None:
         self.network = network

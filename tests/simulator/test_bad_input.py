@@ -1,5 +1,5 @@
-"""What cannot be simulated is refused in one line that names it; a run that does not end has a
-bound.
+"""Tests of what cannot be simulated is refused in one line that names it; a run that does not end
+has a bound.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def test_the_longest_queue_is_that_of_the_moment_and_costs_the_latency_that_the_
 
 @pytest.mark.parametrize("policy", ["highest_rate", "oldest_source"])
 def test_a_source_goes_on_where_nothing_else_can(policy: str) -> None:
-    """Where sources come first, the queues of a reverse tree fill up to the last one."""
+    """Sources come first here, so the queues of a reverse tree fill up to the last one."""
     graph, _ = build("reverse-tree", {"busy": 100}, 0)
     chance, last = (
         settled(graph, Coroutine(4, each, queue_capacity=100))[0] for each in ("random", policy)

@@ -1,5 +1,5 @@
-"""What a simulated run takes grows with what happens in it: counted in events, and, where that says
-nothing, in time.
+"""Tests of what a simulated run takes grows with what happens in it: counted in events, and, where
+that says nothing, in time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TUPLES = 200
 
 
 def events(operators: int, model: Model, software: str = "millrace") -> int:
-    """Of a pipeline that TUPLES tuples go through."""
+    """Count the events of a pipeline that TUPLES tuples go through."""
     engine = simulated(pipeline(operators), model, software=software, tuples=TUPLES)
     engine.start()
     engine.sample_events(50 * ENOUGH)

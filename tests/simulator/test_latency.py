@@ -13,7 +13,7 @@ from tests.simulator.runs import simulated
 
 
 def pipelines(count: int, operators: int = 20) -> Graph:
-    """As many by themselves."""
+    """Return as many pipelines by themselves."""
     graph = Graph("pipelines", 64)
     for number in range(count):
         last = graph.source(f"source{number}")

@@ -42,7 +42,7 @@ def silenced(graph: Graph, burst_s: float) -> Graph:
 
 
 def sent_and_nothing_left(graph: Graph, model: Model, place: tuple[str, str], seed: int) -> int:
-    """How many tuples have been sent, all of which have arrived."""
+    """Return how many tuples have been sent, all of which have arrived."""
     machine, software = place
     engine = simulated(graph, model, machine, software=software, seed=seed)
     engine.start()

@@ -1,5 +1,5 @@
-"""What the tables of a machine's profile say comes out of the models of its cores, lines and
-copies.
+"""Tests of what the tables of a machine's profile say comes out of the models of its cores, lines
+and copies.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def test_to_fetch_in_one_place_and_to_leave_in_another_do_not_overlap(
 def test_where_half_is_in_a_shared_cache_and_half_in_memory_a_copy_costs_half_of_each(
     overlapping: Machine, fetched: tuple[float, float], left: tuple[float, float]
 ) -> None:
-    """Of what is fetched, of where it is left, or of both."""
+    """Half of the cost of fetching, of where a copy is left, or of both."""
     one, other = (
         of_shared(overlapping, queued, room) for queued, room in zip(fetched, left, strict=True)
     )
@@ -280,7 +280,7 @@ def test_to_fetch_what_is_copied_and_to_leave_it_add_up(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["xeon", "power8"])
 def test_to_overwrite_memory_takes_two_thirds_of_what_a_copy_of_it_takes(name: str) -> None:
-    """What is overwritten is read as well, and written back."""
+    """Overwritten memory is read as well, and written back."""
     machine = load_machine(name)
     nearest, _, left, whole = (took - machine["copy.call"] for took in ways(machine, 1e12))
     assert left == pytest.approx(2 / 3 * whole + nearest / 2, rel=0.01)

@@ -1,4 +1,4 @@
-"""Where tuples are read from, and copied to, when caches do not hold all queues."""
+"""Tests of where tuples are read from, and copied to, when caches do not hold all queues."""
 
 from __future__ import annotations
 

@@ -59,6 +59,8 @@ CPP_NAMES = frozenset(
         # of different things
         "begin",
         "changing",
+        "look",
+        "read",
         "suspend",
     )
 )

@@ -73,8 +73,8 @@ def test_a_slice_is_the_latency_over_the_threads_and_at_least_the_granularity(
 def test_with_eevdf_a_thread_runs_until_the_tick_at_which_its_request_is_done(
     request_ms: float, slice_ms: float
 ) -> None:
-    """As measured: two threads that compute take turns of 4 ms where each asks for 1.4 ms and a
-    tick is 4 ms.
+    """Measured: two threads that compute take turns of 4 ms where each asks for 1.4 ms and a tick
+    is 4 ms.
     """
     bench = busy(
         1, 2, until=10 * SECOND, **{"os.sched_base_slice_us": 1000 * request_ms, "os.tick_us": 4000}
@@ -117,8 +117,8 @@ def test_of_three_threads_on_two_cpus_each_has_one_to_itself_in_turn(migration_u
 def test_who_leaves_a_cpu_with_less_to_do_than_the_other_is_taken_at_every_second_look_and_with_cfs_at_each(
     scheduler: dict[str, float], balance_ms: float, every_ms: float
 ) -> None:
-    """As traced on Linux 6.18, where a CPU looks every 28 ms: another one of the three is alone 14
-    to 19 times a second.
+    """Traced on Linux 6.18, where a CPU looks every 28 ms: another one of the three is alone 14 to
+    19 times a second.
     """
     assert moves(3, 5000, **scheduler, **{"os.balance_ms": balance_ms}) == pytest.approx(
         5000 / every_ms, rel=0.15
@@ -213,7 +213,7 @@ def test_who_asks_for_a_bucket_that_it_needs_later_takes_it_from_nobody_who_need
     machine = machine_of(8)
 
     def paid_us(works_us: list[float]) -> float:
-        """By the last of those wakers."""
+        """Return what the last of those wakers paid, in us."""
         bench = Bench(machine, 2 * len(works_us))
         for _ in works_us:
             bench.wait()
@@ -427,8 +427,8 @@ COLD = {"os.switch_us": 300.0, "os.refill_us_max": 200.0, "os.refill_us_per_kib"
 
 
 def refill_us(others_touch: float) -> float:
-    """What a switch takes more than a switch, of three threads on a CPU, where the other two touch
-    so many bytes in between.
+    """Return what a switch takes more than a switch, of three threads on a CPU, where the other two
+    touch so many bytes in between.
     """
     machine = machine_of(1, **COLD)
     bench, step = Bench(machine, 3), 50 * MICROSECOND
@@ -454,7 +454,7 @@ def test_a_switch_takes_longer_the_further_away_the_thread_finds_what_it_had() -
 
 
 def test_who_comes_to_a_core_where_it_has_not_been_finds_nothing_there() -> None:
-    """Of two threads on a CPU the second begins after the slice of the first, and a switch to one
+    """The second of two threads on a CPU begins after the slice of the first, and a switch to one
     that was never there.
     """
     bench = busy(1, 2, until=14 * MILLISECOND, **COLD)
@@ -481,7 +481,7 @@ def test_with_eevdf_a_switch_is_run_time_of_who_gets_the_cpu(
 
 
 def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
-    """All sleep on one futex: whoever comes waits for the lock of its hash bucket, and keeps its
+    """All sleep on one futex: each that comes waits for the lock of its hash bucket, and keeps its
     CPU meanwhile.
     """
     machine = load_machine("xeon")

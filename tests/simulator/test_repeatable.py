@@ -18,7 +18,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "c09b8feedd976b9d"
+GOLDEN = "99fcf29a88d21819"
 SHAPES = (
     "mix",
     "merge, skewed",
@@ -79,7 +79,7 @@ def test_another_seed_gives_another_run(model: str) -> None:
 
 
 def digest() -> str:
-    """What a process prints of some runs, to the last bit."""
+    """Return what a process prints of some runs, to the last bit."""
     runs = [
         whole_run(shape, model, "xeon", "millrace", seed=3)
         for shape in SHAPES[:4]
@@ -106,7 +106,7 @@ def test_a_run_does_not_depend_on_how_a_process_hashes_or_on_how_many_cpus_it_ha
 
 
 def test_a_run_is_what_it_is_on_any_machine() -> None:
-    """Who changes what is simulated, or the constants of `xeon` or `millrace`, notes the new
-    number; else they must agree.
+    """Note the new number after a change of what is simulated, or of the constants of `xeon` or
+    `millrace`; in any other case they must agree.
     """
     assert sha256(digest().encode()).hexdigest()[:16] == GOLDEN

@@ -1,5 +1,5 @@
-"""What a simulated sample says means what the runtime's does, and agrees with the account at the
-end.
+"""Tests of what a simulated sample says means what the runtime's does, and agrees with the account
+at the end.
 """
 
 from __future__ import annotations

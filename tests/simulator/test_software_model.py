@@ -1,5 +1,5 @@
-"""What the constants of a runtime's profile say is paid: by those who do it, as often as they do
-it.
+"""Tests of what the constants of a runtime's profile say is paid: by those who do it, as often as
+they do it.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.files.places import CODE as ROOT
 from harness.graph import Graph
-from harness.machines.constants import ROOT
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import barriers, pipeline
 from tests.simulator.runs import simulated

@@ -13,7 +13,7 @@ from tests.runtime.shapes import GRAPHS
 from tests.simulator.runs import run_to_end, simulated
 
 BALANCES = ("threaded split", "load balance", "load balances in a row")
-"""Which way a tuple goes depends on time."""
+"""Graphs in which the way of a tuple depends on time."""
 
 MODELS = [Manual(), Dedicated(), Dynamic(2), Dynamic(2, queue_capacity=5)]
 

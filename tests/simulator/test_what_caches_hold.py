@@ -1,5 +1,5 @@
-"""What a core's own caches still hold (footprint.hpp), and what queues remember of who touched
-their slots (ring.hpp).
+"""Tests of what a core's own caches still hold (footprint.hpp), and what queues remember of who
+touched their slots (ring.hpp).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def test_a_ring_that_fits_stays_for_ever_and_one_that_does_not_is_never_found() 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_who_goes_round_a_small_ring_keeps_more_of_everything_else(share: float) -> None:
-    """Of two bytes one is of the ring, which takes its place in the cache once: the rest is for the
+    """One of two bytes is of the ring, which takes its place in the cache once: the rest is for the
     others.
     """
     held = window(CACHE, round_and_round(round(share * CACHE), never=1))

@@ -1,4 +1,4 @@
-"""What the Spark tests share: one session, records by hand, and a comparison of rows with
+"""Fixtures that the Spark tests share: one session, records by hand, and a comparison of rows with
 literals.
 """
 

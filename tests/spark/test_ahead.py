@@ -138,7 +138,7 @@ def test_without_a_config_there_are_no_others(config, capsys):
 
 @pytest.fixture
 def made(tmp_path, spark):
-    """What is made together of folders of records: experiment -> folder of tables, summary."""
+    """Return what is made together of folders of records: experiment -> folder of tables, summary."""
 
     def make(*names: str):
         from harness.spark.together import aggregate_together
@@ -180,15 +180,19 @@ def test_tables_made_together_are_those_made_alone(
     write_lines(RAW / "two/more.jsonl", *runs, *adapting, broken, varied)
     together = made("one", "two")
     assert together.keys() == {"one", "two"}
-    for name, (folder, summary) in together.items():
-        with table_writer(f"alone/{name}") as writer:
-            assert aggregate(spark, str(RAW / name), writer) == summary
+    for folder, _ in together.values():
         assert {table.name for table in folder.iterdir()} == {f"{table}.parquet" for table in NAMES}
-        for table in NAMES:
-            alone = pd.read_parquet(f"alone/{name}/{table}.parquet")
-            pd.testing.assert_frame_equal(pd.read_parquet(folder / f"{table}.parquet"), alone)
-    assert len(pd.read_parquet(together["two"][0] / "timeline.parquet")) > 0
-    assert len(pd.read_parquet(together["one"][0] / "timeline.parquet")) == 0
+    folder, summary = together["two"]
+    with table_writer("alone") as writer:
+        assert aggregate(spark, str(RAW / "two"), writer) == summary
+    for table in NAMES:
+        alone = pd.read_parquet(f"alone/{table}.parquet")
+        pd.testing.assert_frame_equal(pd.read_parquet(folder / f"{table}.parquet"), alone)
+    assert len(pd.read_parquet(folder / "timeline.parquet")) > 0
+    folder, summary = together["one"]
+    assert (summary.read, summary.failed) == (2, 0)
+    assert set(pd.read_parquet(folder / "throughput.parquet")["experiment"]) == {"one"}
+    assert len(pd.read_parquet(folder / "timeline.parquet")) == 0
 
 
 @pytest.mark.heavy

@@ -1,5 +1,5 @@
-"""How often `speedup` is wrong about the best arm of a cell, by the code that makes the table: many
-simulated cells at once.
+"""Tests of how often `speedup` is wrong about the best arm of a cell, by the code that makes the
+table: many simulated cells at once.
 """
 
 from __future__ import annotations

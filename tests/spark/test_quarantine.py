@@ -1,5 +1,5 @@
-"""What is not a usable record is kept with the reason, the file and the line; what is usable is not
-touched.
+"""Tests of what is not a usable record is kept with the reason, the file and the line; what is
+usable is not touched.
 """
 
 from __future__ import annotations

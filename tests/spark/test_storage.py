@@ -1,5 +1,5 @@
-"""Where records come from and how tables take their place. No Spark is started: a table is a
-directory here.
+"""Tests of where records come from and how tables take their place. No Spark is started: a table is
+a directory here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What rules are worth: they are switched off and come back, and the table says what was lost."""
+"""Tests of what rules are worth: they are switched off and come back, and the table says what was
+lost.
+"""
 
 from __future__ import annotations
 

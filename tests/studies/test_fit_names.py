@@ -1,4 +1,4 @@
-"""What PacketAnalysis knows of names can be found again from its source."""
+"""Tests of what PacketAnalysis knows of names can be found again from its source."""
 
 import gzip
 import os

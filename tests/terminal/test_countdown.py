@@ -1,5 +1,5 @@
-"""How far a long command is: a line that is overwritten on a terminal, and one now and then in a
-log.
+"""Tests of how far a long command is: a line that is overwritten on a terminal, and one now and
+then in a log.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness.terminal.countdown import QUIET_S, Countdown
 
 
 class Clock:
-    """A clock that goes on when it is told to."""
+    """A clock that goes on when the test says so."""
 
     def __init__(self) -> None:
         self.now_s = 100.0

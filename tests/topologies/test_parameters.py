@@ -59,6 +59,9 @@ DEFAULTS = {
         "cycles": "endless",
         "lateness": 3600,
         "jump": 3600,
+        "listed": "built-in",
+        "services": "built-in",
+        "own": "none",
         "placement": "none",
     },
     "vwap": {"records": 100_000, "input": "generated", "cycles": "endless", "placement": "none"},
@@ -71,6 +74,23 @@ DEFAULTS = {
         "lateness": 10,
         "jump": 3600,
         "placement": "none",
+    },
+    "nexmark-q1": {"records": 100_000, "cycles": "endless"},
+    "nexmark-q2": {"records": 100_000, "cycles": "endless"},
+    "nexmark-q5": {"records": 100_000, "cycles": "endless"},
+    "nexmark-q8": {"records": 100_000, "cycles": "endless"},
+    "word-count": {"records": 10_000, "input": "generated", "cycles": "endless"},
+    "spike-detection": {
+        "records": 60_000,
+        "input": "generated",
+        "cycles": "endless",
+        "value": "temperature",
+    },
+    "fraud-detection": {
+        "records": 50_000,
+        "input": "generated",
+        "cycles": "endless",
+        "model": "built-in",
     },
 }
 NAMES = ", ".join(sorted(DEFAULTS))

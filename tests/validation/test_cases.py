@@ -1,4 +1,4 @@
-"""Which cases there are, how they are chosen, and what runs they ask for."""
+"""Tests of which cases there are, how they are chosen, and what runs they ask for."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ RATES |= {"coroutine-2": 5e6, "coroutine-2-random": 6e6, "coroutine-2-replicas-2
 
 class Runs:
     """Stands in for fresh processes: measures `RATES`, predicts them times `factor`, and fails or
-    stops where it is told to.
+    stops where the test says so.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Where operators stand in the replay's picture."""
+"""Tests of where operators stand in the replay's picture."""
 
 from __future__ import annotations
 

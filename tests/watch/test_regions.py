@@ -27,7 +27,7 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, frozenset[str]]:
 
 
 def reached(graph: Graph, queued: frozenset[str]) -> dict[str, set[str]]:
-    """Where the regions begin that reach each operator by calls."""
+    """Return where the regions begin that reach each operator by calls."""
     roots = {name for name, operator in graph.operators.items() if operator.is_source}
     roots |= {port.operator for port in graph.input_ports() if str(port) in queued}
     found: dict[str, set[str]] = {name: set() for name in graph.operators}

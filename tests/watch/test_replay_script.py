@@ -1,4 +1,4 @@
-"""What the replay's script does with a page, where there is a node to run it."""
+"""Tests of what the replay's script does with a page, where there is a node to run it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="there is no node here")
 
 
 def used(story: Story, acts: list[tuple[str, Any]], tmp_path: Path) -> list[dict[str, Any]]:
-    """What the page shows at first and after each act."""
+    """Return what the page shows at first and after each act."""
     parsed = Parsed(page(story))
     cells = [attrs for tag, attrs in parsed.elements if tag == "td"]
     assert len(cells) == len(story.periods) * len(COLUMNS)

@@ -1,4 +1,4 @@
-"""What is known of a run, from its record or as it grows."""
+"""Tests of what is known of a run, from its record or as it grows."""
 
 from __future__ import annotations
 

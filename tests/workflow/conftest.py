@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.experiments.config import ROOT
+from harness.files.places import CODE as ROOT
 from harness.measurement.record.declaration import ELASTIC
 from harness.measurement.spec import Run
 from tests.records import example
@@ -108,8 +108,8 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """For processes that run in `folder`: this checkout, and temporary files (the measuring lock
-    too) of their own.
+    """Return the environment of processes that run in `folder`: this checkout, and temporary files
+    (the measuring lock too) of their own.
     """
     (folder / "tmp").mkdir(exist_ok=True)
     return os.environ | {

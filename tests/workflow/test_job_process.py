@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.experiments.config import ROOT
+from harness.files.places import CODE as ROOT
 
 JOB = """
 import os, sys, time

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
+from harness.files.places import CODE as ROOT
 from tests.plots.made_tables import write_all
 from tests.workflow.conftest import environment, sweep, write_profile
 
@@ -98,7 +99,7 @@ def make_everything() -> None:
 
 
 def planned(folder: Path, *targets: str) -> dict[str, set[str]]:
-    """What `snakemake --dry-run` would do: by job, the files that are newer than its result."""
+    """Return what `snakemake --dry-run` would do: by job, the files that are newer than its result."""
     words = ["-m", "snakemake", "--dry-run", "--cores", "1", "--nolock", "--", *targets]
     env = environment(folder) | {"PYTHONPATH": str(folder)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a person reads while the workflow runs, from Snakemake's log records."""
+"""Tests of what a person reads while the workflow runs, from Snakemake's log records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
+from harness.files.places import CODE as ROOT
 from harness.workflow.progress import Progress
 from tests.workflow.conftest import sweep, write_profile
 
@@ -34,7 +35,7 @@ def started(job, rule, at, log=(), **wildcards):
 
 
 def _seconds(said: str) -> float:
-    """Of a time as `clock` tells it."""
+    """Return the seconds of a time as `clock` prints it."""
     units = {"h": 3600, "min": 60, "s": 1}
     words = said.split()
     return sum(

@@ -20,7 +20,7 @@ DIGESTS = {"machine_digest": "0123456789ab", "software_digest": "ba9876543210"}
 
 @pytest.fixture
 def asked(here, measured_by_fake, monkeypatch):
-    """What was asked for; answers say which profiles they are of."""
+    """Return what was asked for; answers say which profiles they are of."""
     describe(monkeypatch)
     answer = measuring.run_in_fresh_process
 

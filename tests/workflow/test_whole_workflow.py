@@ -9,8 +9,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
@@ -21,11 +19,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
+from harness.files.places import CODE as ROOT
 from tests.workflow.conftest import call, start, sweep, write_profile
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
+MANUAL = [{"model": "manual"}]
 CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
 SNAKEMAKE = (
     "snakemake",
@@ -38,18 +38,26 @@ SNAKEMAKE = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A directory where `figures --report` has run once, and what it said."""
+    """Run `figures --report` once, on two experiments. Claims look at one of them, which also runs on
+    a simulated machine. Return the directory, and what was said.
+    """
     folder = tmp_path_factory.mktemp("made")
-    write_profile(
-        folder,
-        {"crossover": [sweep("pipeline", operators=2, cost=[1, 2])]},
-        arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}],
-    )
+    experiments = {
+        "crossover": [sweep("pipeline", operators=2, cost=[1, 2])],
+        "pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)],
+    }
+    arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": 1}]
+    path = write_profile(folder, experiments, arms, repeats=1)
+    file = path.parent / "experiments/pldi17_fig10.yaml"
+    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    xeon = {"machine": "xeon", "duration_s": 0.0005, "warmup": 0.0005, "sensitivity": 1}
+    values["sizes"]["tiny"]["machines"] = ["local", xeon]
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
     return folder, call(folder, "harness", "figures", "--report", "results/report.html")
 
 
 def modified(folder: Path) -> dict[str, int]:
-    """When each result was last written [ns]."""
+    """Return when each result was last written [ns]."""
     return {
         str(path.relative_to(folder)): path.stat().st_mtime_ns
         for place in ("results/raw", "results/tables", "figures")
@@ -64,6 +72,10 @@ def test_figures_are_made_and_named_on_stdout(made):
     assert done.stdout.splitlines() == [
         "figures/crossover.png",
         "figures/crossover.svg",
+        "figures/pldi17_fig10.png",
+        "figures/pldi17_fig10.svg",
+        "figures/claims.md",
+        "figures/claims.html",
         "results/report.html",
     ]
     assert (folder / "figures/crossover.png").read_bytes().startswith(b"\x89PNG")
@@ -74,8 +86,12 @@ def test_figures_are_made_and_named_on_stdout(made):
 
 def test_progress_counts_jobs_on_stderr(made):
     _, done = made
-    assert "to do: 2 x measure, 1 x aggregate, 1 x figure; about " in done.stderr
-    assert "[4/4] drew crossover in " in done.stderr
+    assert (
+        "to do: 3 x measure, 1 x simulate, 2 x aggregate, 1 x claims, 2 x figure; about "
+        in done.stderr
+    )
+    assert re.search(r"^\[9/9\] ", done.stderr, re.MULTILINE)
+    assert re.search(r"^\[\d/9\] drew crossover in ", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
 
 
@@ -90,13 +106,14 @@ def test_logs_mirror_the_outputs(made):
         for path in (folder / "results/logs/raw").rglob("*.log")
     }
     assert stems == logs
-    assert len(stems) == 2
+    assert len(stems) == 4
 
 
 def test_no_two_runs_were_measured_at_the_same_time(made):
     folder, _ = made
     runs = []
-    for path in (folder / "results/raw").rglob("*.jsonl"):
+    measured = set((folder / "results/raw").rglob("*.jsonl"))
+    for path in measured - set((folder / "results/raw").rglob("xeon*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             began = datetime.fromisoformat(record["started_at"])
@@ -104,7 +121,7 @@ def test_no_two_runs_were_measured_at_the_same_time(made):
                 (began, began + timedelta(seconds=record["warmup_s"] + record["duration_s"]))
             )
     runs.sort()
-    assert len(runs) == 8
+    assert len(runs) == 9
     assert all(end <= began for (_, end), (began, _) in pairwise(runs))
 
 
@@ -148,31 +165,19 @@ def test_a_second_call_redoes_nothing(made):
     assert modified(folder) == before
 
 
-def test_records_that_were_deleted_are_made_again_and_what_follows_from_them(made):
+def test_what_was_deleted_is_to_be_made_again_and_what_follows_from_it(made, tmp_path):
     folder, _ = made
-    deleted = sorted(folder.glob("results/raw/crossover/*.jsonl"))[0]
-    before = modified(folder)
-    deleted.unlink()
-    again = call(folder, "harness", "figures", "crossover")
-    assert again.returncode == 0, again.stderr
-    assert "up to date" not in again.stderr
-    after = modified(folder)
-    assert deleted.exists()
-    assert after["figures/crossover.png"] > before["figures/crossover.png"]
-    untouched = {path for path in before if path.endswith(".jsonl")} - {
-        str(deleted.relative_to(folder))
-    }
-    assert {path: before[path] for path in untouched} == {path: after[path] for path in untouched}
-
-
-def test_a_table_that_was_deleted_is_to_be_made_again_and_nothing_is_to_be_measured(made, tmp_path):
-    folder, _ = made
-    table = folder / "results/tables/crossover/speedup.parquet"
-    table.rename(tmp_path / "aside")
-    planned = call(folder, "harness", "figures", "crossover", "--dry-run").stdout
-    (tmp_path / "aside").rename(table)
+    deleted = [
+        sorted(folder.glob("results/raw/crossover/*.jsonl"))[0],
+        folder / "results/tables/pldi17_fig10/speedup.parquet",
+    ]
+    for path in deleted:
+        path.rename(tmp_path / path.name)
+    planned = call(folder, "harness", "figures", "--dry-run").stdout
+    for path in deleted:
+        (tmp_path / path.name).rename(path)
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", planned, re.MULTILINE))
-    assert jobs == {"aggregate": "1", "figure": "1", "total": "2"}
+    assert jobs == {"measure": "1", "aggregate": "2", "claims": "1", "figure": "2", "total": "6"}
 
 
 def test_other_settings_make_the_records_out_of_date(made):
@@ -180,11 +185,11 @@ def test_other_settings_make_the_records_out_of_date(made):
     config = folder / "config/quick.yaml"
     text = config.read_text(encoding="utf-8")
     other = folder / "config/other.yaml"
-    other.write_text(text.replace("repeats: 2", "repeats: 3"), encoding="utf-8")
+    other.write_text(text.replace("repeats: 1", "repeats: 2"), encoding="utf-8")
     plan = call(folder, "harness", "figures", "--config", "config/other.yaml", "--dry-run")
-    assert re.search(r"^measure +2$", plan.stdout, re.MULTILINE)
+    assert re.search(r"^measure +3$", plan.stdout, re.MULTILINE)
     assert (
-        "to measure again, since they were measured under other settings: 2 blocks\n" in plan.stderr
+        "to measure again, since they were measured under other settings: 4 blocks\n" in plan.stderr
     )
 
 
@@ -200,9 +205,7 @@ def test_settings_of_spark_alone_do_not_measure_again(made):
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
     few = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 2])]}
-    write_profile(
-        tmp_path, few | CROSSOVER, arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}]
-    )
+    write_profile(tmp_path, few | CROSSOVER, arms=MANUAL, repeats=1)
     raw = tmp_path / "results/raw/pldi17_fig10"
     finished: dict[Path, bytes] = {}
     workflow = start(tmp_path, "harness", "figures", "pldi17_fig10")
@@ -236,7 +239,9 @@ def wait_for(workflow, condition) -> None:
 
 
 def test_a_job_that_fails_is_told_and_the_exit_code_is_1(tmp_path):
-    write_profile(tmp_path, CROSSOVER, spark={"spark.master": "spark://127.0.0.1:1"})
+    write_profile(
+        tmp_path, CROSSOVER, MANUAL, repeats=1, spark={"spark.master": "spark://127.0.0.1:1"}
+    )
     done = call(tmp_path, "harness", "figures")
     assert done.returncode == 1
     assert "aggregate crossover failed; log: results/logs/tables/crossover.log" in done.stderr
@@ -265,7 +270,7 @@ def test_a_second_workflow_is_refused_whichever_way_it_is_called(tmp_path):
 
 @pytest.mark.usefixtures("signals_heeded")
 def test_a_workflow_that_is_told_to_end_finishes_the_block_in_flight(tmp_path):
-    write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2, 3])]})
+    write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2])]}, MANUAL)
     first = start(tmp_path, "harness", "figures")
     wait_for(first, (tmp_path / "results/logs/raw/crossover").exists)
     first.terminate()
@@ -290,9 +295,8 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_snakemake_sleeps_while_a_block_is_measured(tmp_path):
-    path = write_profile(
-        tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2, 3])]}
-    )  # some seconds a block
+    experiments = {"crossover": [sweep("pipeline", operators=2, cost=[1, 2])]}
+    path = write_profile(tmp_path, experiments, MANUAL, repeats=3)  # some seconds a block
     blocks = [f"results/raw/crossover/{block.stem}.jsonl" for block in load_config(path).blocks()]
     (tmp_path / "counting_looks.py").write_text(COUNTING_LOOKS, encoding="utf-8")
     done = call(tmp_path, "counting_looks", "figures", *blocks)
@@ -325,31 +329,8 @@ def test_the_profile_of_the_papers_can_be_planned(tmp_path):
     assert re.search(r"^measure +3$", done.stdout, re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory):
-    """A directory where an experiment that claims look at has run once, here and on a simulated
-    machine, and what was said.
-    """
-    folder = tmp_path_factory.mktemp("simulated")
-    arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": 1}]
-    path = write_profile(
-        folder, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, arms, repeats=1
-    )
-    file = path.parent / "experiments/pldi17_fig10.yaml"
-    values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    xeon = {"machine": "xeon", "duration_s": 0.0005, "warmup": 0.0005, "sensitivity": 1}
-    values["sizes"]["tiny"]["machines"] = ["local", xeon]
-    file.write_text(yaml.safe_dump(values), encoding="utf-8")
-    return folder, call(folder, "harness", "figures", "--report", "results/report.html")
-
-
-def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(simulated):
-    folder, done = simulated
-    assert done.returncode == 0, done.stderr
-    assert (
-        "to do: 1 x measure, 1 x simulate, 1 x aggregate, 1 x claims, 1 x figure; about "
-        in done.stderr
-    )
+def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(made):
+    folder, done = made
     assert "simulated pldi17_fig10 xeon~mix,width=2,depth=2,cost=1,payload=128 in " in done.stderr
     table = pd.read_parquet(folder / "results/tables/pldi17_fig10/throughput.parquet")
     assert set(zip(table["machine"], table["simulated"], table["variants"], strict=True)) == {
@@ -358,15 +339,8 @@ def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(simulated):
     assert "xeon (simulated)" in drawn_text(folder, "pldi17_fig10")
 
 
-def test_claims_have_reports_of_their_own_and_a_part_of_the_workflow_s(simulated):
-    folder, done = simulated
-    figures = ["figures/pldi17_fig10.png", "figures/pldi17_fig10.svg"]
-    assert done.stdout.splitlines() == [
-        *figures,
-        "figures/claims.md",
-        "figures/claims.html",
-        "results/report.html",
-    ]
+def test_claims_have_reports_of_their_own_and_a_part_of_the_workflow_s(made):
+    folder, done = made
     assert "checked the claims in " in done.stderr
     claims, report = folder / "figures/claims.md", folder / "results/report.html"
     assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in claims.read_text(
@@ -392,17 +366,6 @@ def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
     assert "measure" not in plan
     plan = call(tmp_path, "harness", "figures", "--dry-run").stdout
     assert re.search(r"^figure +2$", plan, re.MULTILINE)
-
-
-def test_the_workflow_is_formatted():
-    sources = [str(ROOT / "Snakefile"), *map(str, (ROOT / "harness/workflow").glob("*.smk"))]
-    done = subprocess.run(
-        [Path(sys.executable).with_name("snakefmt"), "--check", *sources],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_linter_finds_nothing_but_missing_containers(tmp_path):

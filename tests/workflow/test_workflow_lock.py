@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from harness.errors import RunFailed
-from harness.experiments.config import ROOT
+from harness.files.places import CODE as ROOT
 from harness.workflow import lock
 
 HOLDER = """

@@ -92,7 +92,8 @@ inline bool read_ip(const uint8_t* ip, uint32_t size, Carried* found) noexcept {
   return true;
 }
 
-// The packets of a file in memory, by where they lie, ordered by time. Late ones are left out.
+// The packets of a file in memory, by where they lie, ordered by time. Late ones are left out. Or the
+// packets of a piece after the other, in the order in which they come.
 class Capture {
  public:
   static constexpr uint32_t MOST = 1
@@ -108,21 +109,44 @@ class Capture {
     bool dns;       // UDP or TCP of or to port 53, and no continuation
     bool unknown;   // of a link type that is not read
   };
-  Capture(const char* data, size_t size, const EventTime::Rule& rule)
-      : data_(reinterpret_cast<const uint8_t*>(data)), size_(size) {
-    if (size >= 24 && pcap_magic()) {
-      read_pcap();
-    } else if (size >= 28 && little32(0) == 0x0A0D0D0A) {
-      read_pcapng();
-    }
+  Capture(const char* data, size_t size, const EventTime::Rule& rule) {
+    read(data, size, true);
     connections_ = {};
     order(rule);
+  }
+  Capture() = default;
+  // Reads the next piece, in place of the one before; returns the bytes of its whole records. The
+  // others are the beginning of the next piece. `last`: there is none.
+  size_t read(const char* data, size_t size, bool last) {
+    data_ = reinterpret_cast<const uint8_t*>(data);
+    size_ = size;
+    last_ = last;
+    at_ = 0;
+    packets_.clear();
+    if (connections_.size() > MOST_CONNECTIONS) connections_.clear();  // old ones are not known
+    if (size < 28 && !last) return 0;
+    if (form_ == Form::UNKNOWN) {
+      if (size >= 24 && pcap_magic()) {
+        form_ = Form::PCAP;
+        begin_pcap();
+      } else if (size >= 28 && little32(0) == 0x0A0D0D0A) {
+        form_ = Form::PCAPNG;
+      } else {
+        form_ = Form::NONE;
+      }
+    }
+    if (form_ == Form::PCAP) read_pcap();
+    if (form_ == Form::PCAPNG) read_pcapng();
+    if (form_ == Form::NONE) at_ = size_;
+    return at_;
   }
   const std::vector<Packet>& packets() const noexcept { return packets_; }
   const uint8_t* data() const noexcept { return data_; }
   bool known() const noexcept { return known_; }
   bool truncated() const noexcept { return truncated_; }
   uint64_t broken() const noexcept { return broken_; }
+  // The first record that cannot be read, from 0.
+  uint64_t first_broken() const noexcept { return first_broken_; }
   size_t size() const noexcept { return packets_.size(); }
   uint64_t late() const noexcept { return late_; }
   uint64_t ahead() const noexcept { return ahead_; }
@@ -153,32 +177,36 @@ class Capture {
     }
     return false;
   }
-  void read_pcap() {
-    const int64_t unit = u32(0) == 0xA1B2C3D4 ? 1000 : 1;  // ns
-    const uint32_t link = u32(20) & 0xFFFF;
+  void begin_pcap() {
+    unit_ = u32(0) == 0xA1B2C3D4 ? 1000 : 1;
+    link_ = u32(20) & 0xFFFF;
     known_ = true;
-    size_t at = 24;
-    while (at < size_) {
-      if (size_ - at < 16) {
-        truncated_ = true;
-        return;
-      }
-      const uint32_t size = u32(at + 8);
-      if (size > MOST) {  // where the next record begins nobody knows
-        ++broken_;
-        return;
-      }
-      if (size_ - at - 16 < size) {
-        truncated_ = true;
-        return;
-      }
-      if (u32(at + 4) * unit >= 1'000'000'000) {
-        ++broken_;
+    at_ = 24;
+  }
+  void leave_out_broken() noexcept {
+    if (broken_++ == 0) first_broken_ = records_;
+  }
+  // The piece ends within a record.
+  void cut() noexcept { truncated_ = last_; }
+  // Where the next record begins nobody knows: the rest is left out.
+  void give_up() noexcept {
+    leave_out_broken();
+    form_ = Form::NONE;
+  }
+  void read_pcap() {
+    while (at_ < size_) {
+      if (size_ - at_ < 16) return cut();
+      const uint32_t size = u32(at_ + 8);
+      if (size > MOST) return give_up();
+      if (size_ - at_ - 16 < size) return cut();
+      if (u32(at_ + 4) * unit_ >= 1'000'000'000) {
+        leave_out_broken();
       } else {
-        add(at + 16, size, u32(at + 12), u32(at) * int64_t{1'000'000'000} + u32(at + 4) * unit,
-            link);
+        add(at_ + 16, size, u32(at_ + 12), u32(at_) * int64_t{1'000'000'000} + u32(at_ + 4) * unit_,
+            link_);
       }
-      at += 16 + size;
+      at_ += 16 + size;
+      ++records_;
     }
   }
   struct Interface {
@@ -187,38 +215,26 @@ class Capture {
     int64_t offset;  // s
   };
   void read_pcapng() {
-    std::vector<Interface> interfaces;
-    size_t at = 0;
-    while (at < size_) {
-      if (size_ - at < 12) {
-        truncated_ = true;
-        return;
-      }
-      if (little32(at) == 0x0A0D0D0A) {  // a section, with a byte order of its own
-        const uint32_t magic = little32(at + 8);
+    while (at_ < size_) {
+      if (size_ - at_ < 12) return cut();
+      if (little32(at_) == 0x0A0D0D0A) {  // a section, with a byte order of its own
+        const uint32_t magic = little32(at_ + 8);
         if (magic != 0x1A2B3C4D && magic != 0x4D3C2B1A) {
-          if (known_) ++broken_;
+          if (known_) give_up();
+          form_ = Form::NONE;
           return;
         }
         swapped_ = magic == 0x4D3C2B1A;
         known_ = true;
-        interfaces.clear();
+        interfaces_.clear();
       }
-      const uint32_t kind = u32(at), length = u32(at + 4);
-      if (length < 12 || length % 4 != 0) {
-        ++broken_;
-        return;
-      }
-      if (size_ - at < length) {
-        truncated_ = true;
-        return;
-      }
-      if (u32(at + length - 4) != length) {
-        ++broken_;
-        return;
-      }
-      read_block(kind, at + 8, length - 12, &interfaces);
-      at += length;
+      const uint32_t kind = u32(at_), length = u32(at_ + 4);
+      if (length < 12 || length % 4 != 0 || (!last_ && length > MOST_BLOCK)) return give_up();
+      if (size_ - at_ < length) return cut();
+      if (u32(at_ + length - 4) != length) return give_up();
+      read_block(kind, at_ + 8, length - 12, &interfaces_);
+      at_ += length;
+      records_ += kind == 2 || kind == 3 || kind == 6;
     }
   }
   void read_block(uint32_t kind, size_t body, uint32_t size, std::vector<Interface>* interfaces) {
@@ -227,14 +243,14 @@ class Capture {
     } else if (kind == 6 || kind == 2) {  // an enhanced packet, or an obsolete one
       const uint32_t number = size >= 20 ? (kind == 6 ? u32(body) : u16(body)) : UINT32_MAX;
       if (number >= interfaces->size() || u32(body + 12) > size - 20) {
-        ++broken_;
+        leave_out_broken();
         return;
       }
       const Interface& on = (*interfaces)[number];
       const uint64_t ticks = uint64_t{u32(body + 4)} << 32 | u32(body + 8);
       const uint64_t seconds = ticks / on.per_second;
       if (seconds >= uint64_t{1} << 32) {  // 2106, when those of pcap end, too
-        ++broken_;
+        leave_out_broken();
         return;
       }
       const auto part =
@@ -242,19 +258,18 @@ class Capture {
       const int64_t time =
           (static_cast<int64_t>(seconds) + on.offset) * 1'000'000'000 + static_cast<int64_t>(part);
       if (!is_time(time)) {
-        ++broken_;
+        leave_out_broken();
         return;
       }
       add(body + 20, u32(body + 12), u32(body + 16), time, on.link);
     } else if (kind == 3) {  // a simple packet, which has no time: that of the one before
       if (size < 4 || interfaces->empty()) {
-        ++broken_;
+        leave_out_broken();
         return;
       }
       const uint32_t snap = (*interfaces)[0].snap == 0 ? UINT32_MAX : (*interfaces)[0].snap;
       const uint32_t captured = std::min({u32(body), size - 4, snap});
-      add(body + 4, captured, u32(body), packets_.empty() ? 0 : packets_.back().time,
-          (*interfaces)[0].link);
+      add(body + 4, captured, u32(body), last_time_, (*interfaces)[0].link);
     }
   }
   Interface interface_of(size_t body, uint32_t size) const noexcept {
@@ -334,6 +349,7 @@ class Capture {
   }
   void add(size_t begin, uint32_t size, uint32_t wire, int64_t time, uint32_t link) {
     Packet packet{time, begin, 0, {}, 0, 0, false, !known_link(link)};
+    last_time_ = time;
     if (packet.unknown) {
       ++unknown_links_[link];
       packets_.push_back(packet);
@@ -448,10 +464,17 @@ class Capture {
     if (!std::is_sorted(packets_.begin(), packets_.end(), earlier))
       std::stable_sort(packets_.begin(), packets_.end(), earlier);
   }
-  const uint8_t* data_;
-  size_t size_;
-  bool swapped_ = false, known_ = false, truncated_ = false;
-  uint64_t broken_ = 0, late_ = 0, ahead_ = 0;
+  enum class Form { UNKNOWN, PCAP, PCAPNG, NONE };
+  static constexpr size_t MOST_CONNECTIONS = size_t{1} << 20;  // of TCP, between two pieces
+  static constexpr uint32_t MOST_BLOCK = 1 << 24;  // bytes of pcapng that a piece waits for
+  const uint8_t* data_ = nullptr;
+  size_t size_ = 0, at_ = 0;
+  Form form_ = Form::UNKNOWN;
+  bool swapped_ = false, known_ = false, truncated_ = false, last_ = true;
+  int64_t unit_ = 1, last_time_ = 0;  // of times [ns]; of the packet before [ns]
+  uint32_t link_ = 0;
+  std::vector<Interface> interfaces_;
+  uint64_t records_ = 0, broken_ = 0, first_broken_ = 0, late_ = 0, ahead_ = 0;
   std::map<uint32_t, uint64_t> unknown_links_;
   struct Connection {
     uint32_t next;  // the number of its byte at which the next message begins, or its length

@@ -29,6 +29,10 @@ struct Line {
   int64_t shift;   // of its time [ns]: the input is gone through again and again
   const char* at;  // where it lies in the input
   LongText<124> text;
+  // How often a line stands for one before it: `last message repeated 3 times`, as BSD's syslogd
+  // writes. 0: it stands for itself.
+  static uint64_t repeats(std::string_view text) noexcept;
+  static bool of_one_host(std::string_view repeats, std::string_view other) noexcept;
 };
 struct Log {
   int64_t time;
@@ -126,10 +130,7 @@ class CollectNames : public Collect {
       count(static_cast<const char*>(tuple), sizeof in);
       return 0;
     }
-    Found found{};
-    copy_all_but_names(in, &found);
-    found.rhost.set(in.rhost.view());
-    found.user.set(in.user.view());
+    const Found found = found_of(in);
     keep(reinterpret_cast<const char*>(&found));
     if (lies_elsewhere) {
       count(reinterpret_cast<const char*>(&found), sizeof found);
@@ -137,6 +138,19 @@ class CollectNames : public Collect {
       count(static_cast<const char*>(tuple), sizeof in);
     }
     return 0;
+  }
+  void result(const void* tuple, char* out, size_t bytes) const override {
+    const Found found = found_of(*static_cast<const T*>(tuple));
+    std::memcpy(out, &found, bytes);
+  }
+
+ private:
+  static Found found_of(const T& in) noexcept {
+    Found found{};
+    copy_all_but_names(in, &found);
+    found.rhost.set(in.rhost.view());
+    found.user.set(in.user.view());
+    return found;
   }
 };
 
@@ -161,6 +175,28 @@ inline bool time_of_log(std::string_view text, int64_t* time, bool* dated) noexc
   *time = line.time;
   *dated = line.dated;
   return true;
+}
+
+inline constexpr uint64_t MOST_REPEATS = 65'536;
+
+inline uint64_t Line::repeats(std::string_view text) noexcept {
+  static constexpr std::string_view SAYS = "last message repeated ", BEHIND = " ---";
+  if (text.ends_with(BEHIND)) text.remove_suffix(BEHIND.size());
+  if (!text.ends_with(" times") && !text.ends_with(" time")) return 0;
+  const size_t place = text.rfind(SAYS);
+  if (place == std::string_view::npos) return 0;
+  const char* end = text.data() + text.size();
+  uint64_t times = 0;
+  const auto [rest, error] = std::from_chars(text.data() + place + SAYS.size(), end, times);
+  const std::string_view unit(rest, static_cast<size_t>(end - rest));
+  const bool is_one = error == std::errc() && (unit == " times" || unit == " time");
+  return is_one && times <= MOST_REPEATS ? times : 0;
+}
+
+inline bool Line::of_one_host(std::string_view repeats, std::string_view other) noexcept {
+  LogLine says, said;
+  if (!parse_log(repeats, &says) || !parse_log(other, &said)) return false;
+  return says.host == said.host || says.host == "---";
 }
 
 using Lines = TimedLines<Line, time_of_log>;
@@ -191,7 +227,7 @@ inline constexpr std::string_view FAILED_TO_LOG_IN = "authentication failure";
 
 // Lines to log lines. What cannot be read is counted, as broken if it is about a failure; with
 // `keep` it goes on as an empty one, so that its number is not missed.
-class Parse : public Operator {
+class Parse : public LeavesOut {
  public:
   explicit Parse(bool keep) : keep_(keep) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -215,7 +251,8 @@ class Parse : public Operator {
         set(&out.message, line.message);
       }
     } else {
-      ++(holds(text, FAILED_TO_LOG_IN) ? broken_ : others_);
+      const bool broken = holds(text, FAILED_TO_LOG_IN);
+      left_out_.add_record(broken ? Left::BROKEN : Left::UNKNOWN, in.number, text);
       if (!keep_) return 0;
       out.time = 0;
       out.host.set({}, nullptr);
@@ -228,12 +265,11 @@ class Parse : public Operator {
   }
   // lines that could not be read: about failures, and others
   uint64_t counted(uint32_t which) const noexcept override {
-    return which == 0 ? broken_ : others_;
+    return left_out_[which == 0 ? Left::BROKEN : Left::UNKNOWN];
   }
 
  private:
   bool keep_;
-  uint64_t broken_ = 0, others_ = 0;
   std::string plain_;
 };
 
@@ -273,14 +309,13 @@ inline constexpr uint32_t MARK_EVERY =
 // `message repeated 3 times: [ MESSAGE]`, as rsyslog writes: how often, and the message.
 inline uint64_t repeated(std::string_view* message) noexcept {
   static constexpr std::string_view BEFORE = "message repeated ", BEHIND = " times: [";
-  static constexpr uint64_t MOST = 65'536;
   if (message->substr(0, BEFORE.size()) != BEFORE) return 1;
   const std::string_view rest = message->substr(BEFORE.size());
   uint64_t times = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), times);
   std::string_view inner = rest.substr(static_cast<size_t>(end - rest.data()));
   if (error != std::errc() || inner.substr(0, BEHIND.size()) != BEHIND || inner.back() != ']' ||
-      times > MOST)
+      times > MOST_REPEATS)
     return 1;
   inner = inner.substr(BEHIND.size(), inner.size() - BEHIND.size() - 1);
   inner.remove_prefix(std::min(inner.find_first_not_of(' '), inner.size()));
@@ -343,7 +378,7 @@ class Mark : public Operator {
 
 // `authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=HOST  user=NAME`: parts
 // divided by ";", names and values by "=".
-class ParseFailure : public Operator {
+class ParseFailure : public LeavesOut {
  public:
   explicit ParseFailure(bool keep) : keep_(keep) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -371,7 +406,8 @@ class ParseFailure : public Operator {
     }
     if (!read) {
       // Other words about a failure are no failure of PAM
-      broken_ += semicolon != std::string_view::npos;
+      if (semicolon != std::string_view::npos)
+        left_out_.add_record(Left::BROKEN, keep_ ? Example::UNKNOWN : in.number, message);
       if (!keep_) return 0;
       uid = euid = tty = rhost = user = {};
     }
@@ -386,11 +422,10 @@ class ParseFailure : public Operator {
     millrace_send(context, 0);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::BROKEN]; }
 
  private:
   bool keep_;
-  uint64_t broken_ = 0;
   LongNames names_;
 };
 
@@ -465,14 +500,14 @@ class CutOff : public Operator {
 
 // The suspects of all windows: port 0 to the writer, port 1 to the join. There it tells how far the
 // time of all of them has come; one that is late does not get there.
-class Suspects : public Operator {
+class Suspects : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     const Attempts& in = *static_cast<const Attempts*>(tuple);
     if (port > 2) return WRONG_PORT;
     if (in.count > 0) {
       const bool late = in.time < reached_[port];
-      late_ += late;
+      if (late) left_out_.add_record(Left::LATE, Example::UNKNOWN, in.rhost.view());
       for (uint32_t output = 0; output < (late ? 1U : 2U); ++output) {
         room<Attempts>(context, output) = in;
         millrace_send(context, output);
@@ -488,17 +523,16 @@ class Suspects : public Operator {
     millrace_send(context, 1);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return late_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::LATE]; }
 
  private:
-  uint64_t late_ = 0;
   std::array<int64_t, 3> reached_{INT64_MIN, INT64_MIN, INT64_MIN};
   int64_t told_ = INT64_MIN;
 };
 
 // Sessions that were opened and are not late; from time to time a log line without a message, for
 // its time.
-class SuccessesOnly : public Operator {
+class SuccessesOnly : public LeavesOut {
  public:
   explicit SuccessesOnly(const EventTime::Rule& rule) : clock_(rule) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -506,7 +540,7 @@ class SuccessesOnly : public Operator {
     clock_.watch(in.time);
     if (holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ")) {
       if (in.time < told_) {
-        ++late_;
+        left_out_.add_record(Left::LATE, in.number, in.message.view());
         return 0;
       }
       room<Log>(context, 0) = in;
@@ -521,16 +555,16 @@ class SuccessesOnly : public Operator {
     millrace_send(context, 0);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return late_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::LATE]; }
 
  private:
   EventTime clock_;
   int64_t told_ = INT64_MIN;
-  uint64_t others_ = 0, late_ = 0;
+  uint64_t others_ = 0;
 };
 
 // `session opened for user NAME by (uid=0)`
-class ParseSuccess : public Operator {
+class ParseSuccess : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     static constexpr std::string_view BEFORE = "session opened for user ";
@@ -542,7 +576,7 @@ class ParseSuccess : public Operator {
       user = message.substr(message.find(BEFORE) + BEFORE.size());
       user = user.substr(0, user.find_first_of(" ("));
       if (user.empty() || user.size() > MOST_NAME) {
-        ++broken_;
+        left_out_.add_record(Left::BROKEN, in.number, message);
         return 0;
       }
     }
@@ -551,10 +585,9 @@ class ParseSuccess : public Operator {
     millrace_send(context, 0);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::BROKEN]; }
 
  private:
-  uint64_t broken_ = 0;
   LongNames names_;
 };
 

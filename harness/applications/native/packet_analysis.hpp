@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "capture.hpp"
+#include "domains.hpp"
 #include "operator.hpp"
 #include "sketches.hpp"
 #include "windows.hpp"
@@ -91,7 +92,7 @@ static_assert(sizeof(Packet) == 320 && sizeof(Query) == 304 && sizeof(Label) == 
 static_assert(sizeof(Tunnelled) == 152 && sizeof(Alert) == 304 && sizeof(Report) == 200,
               "nor here");
 
-enum Flags : uint8_t { ANSWER = 1, VALID = 2, BLOCKED = 4 };
+enum Flags : uint8_t { ANSWER = 1, VALID = 2, BLOCKED = 4, OWN = 8 };
 enum Kind : uint32_t { DGA, TUNNEL, CLIENT, DOMAIN_NAME, FAILED, ON_LIST, DOMAIN_NAMES };
 inline constexpr uint32_t ANALYSES = 3;
 inline constexpr size_t MOST_KEY = 92;  // bytes; of a longer one the last ones
@@ -179,9 +180,44 @@ void pass(millrace_context* context, uint32_t output, const T& tuple) noexcept {
 
 // -- a source -------------------------------------------------------------------------------------
 
+// A packet as a tuple; `at`: what was captured of its message.
+inline void fill(const Capture::Packet& packet, const uint8_t* at, int64_t time,
+                 Packet* out) noexcept {
+  out->time = time;
+  out->hash = packet.hash;
+  std::memcpy(out->client, packet.client.data(), sizeof out->client);
+  out->wire = packet.wire;
+  out->dns = packet.dns;
+  out->size = std::min<uint32_t>(packet.size, sizeof out->data);
+  std::memcpy(out->data, at, out->size);
+  std::memset(out->data + out->size, 0, sizeof out->data - out->size);
+}
+
+// A source of packets. It counts packets; those that are not IP; records that could not be read;
+// packets that are late, and ahead of time.
+class PacketSource : public Operator {
+ public:
+  uint64_t left_out(Left why) const noexcept override {
+    if (why == Left::BROKEN) return counted(2);
+    if (why == Left::LATE) return counted(3);
+    return why == Left::AHEAD ? counted(4) : 0;
+  }
+  const Example* example(Left why) const noexcept override {
+    if (why != Left::BROKEN || counted(2) == 0) return nullptr;
+    first_broken_.number = source().first_broken();
+    return &first_broken_;
+  }
+
+ protected:
+  virtual const Capture& source() const noexcept = 0;
+
+ private:
+  mutable Example first_broken_{0, "its header cannot be"};
+};
+
 // The packets of a capture whose clients are of share `share` of `shares`. Begins again at the end,
 // `cycles` times in all (0: for ever).
-class Packets : public Operator {
+class Packets : public PacketSource {
  public:
   Packets(const Capture* capture, uint32_t share, uint32_t shares, uint64_t cycles)
       : capture_(capture), cycles_(cycles), first_(share == 0) {
@@ -201,25 +237,18 @@ class Packets : public Operator {
       ++(packet.unknown ? unknown_ : others_);
       return MILLRACE_MORE;
     }
-    Packet& out = room<Packet>(context, 0);
-    out.time = packet.time + shift_;
-    out.hash = packet.hash;
-    std::memcpy(out.client, packet.client.data(), sizeof out.client);
-    out.wire = packet.wire;
-    out.dns = packet.dns;
-    out.size = std::min<uint32_t>(packet.size, sizeof out.data);
-    std::memcpy(out.data, capture_->data() + packet.begin, out.size);
-    std::memset(out.data + out.size, 0, sizeof out.data - out.size);
+    fill(packet, capture_->data() + packet.begin, packet.time + shift_, &room<Packet>(context, 0));
     millrace_send(context, 0);
     return MILLRACE_MORE;
   }
-  // packets; those that are not IP; records that could not be read; packets that are late, and
-  // ahead of time
   uint64_t counted(uint32_t which) const noexcept override {
     const uint64_t cycles = first_ ? cycle_ + (cycles_ == 0 || cycle_ < cycles_ ? 1 : 0) : 0;
     return std::array<uint64_t, 5>{seen_, others_, capture_->broken() * cycles,
                                    capture_->late() * cycles, capture_->ahead() * cycles}[which];
   }
+
+ protected:
+  const Capture& source() const noexcept override { return *capture_; }
 
  private:
   const Capture* capture_;
@@ -228,6 +257,90 @@ class Packets : public Operator {
   uint64_t cycles_, cycle_ = 0, seen_ = 0, others_ = 0, unknown_ = 0;
   int64_t shift_ = 0;
   bool first_;
+};
+
+// The packets of a capture that comes in pieces. They are sent in the order of their times: each
+// waits for the piece behind its own, or, of a `live` input, until nothing has come for PATIENCE. A
+// packet that is earlier than one that was sent is late.
+class PacketsInPieces : public PacketSource {
+ public:
+  PacketsInPieces(const EventTime::Rule& rule, bool live) : clock_(rule), live_(live) {}
+  Pieces* pieces() noexcept override { return &pieces_; }
+  const Capture& capture() const noexcept { return capture_; }
+  int32_t step(millrace_context* context) override {
+    if (at_ == ready_) {
+      const int32_t answer = next_piece();
+      if (answer != MILLRACE_MORE || at_ == ready_) return answer;
+    }
+    room<Packet>(context, 0) = waiting_[at_++];
+    millrace_send(context, 0);
+    return MILLRACE_MORE;
+  }
+  uint64_t counted(uint32_t which) const noexcept override {
+    return std::array<uint64_t, 5>{seen_, others_, capture_.broken(), late_, clock_.ahead()}[which];
+  }
+
+ protected:
+  const Capture& source() const noexcept override { return capture_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds PATIENCE{1};
+  int32_t next_piece() {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(at_));
+    at_ = ready_ = 0;
+    const Pieces::Next found = pieces_.take(&rest_);
+    if (found == Pieces::Next::NONE_NOW) {
+      if (!live_ || waiting_.empty() || Clock::now() - came_ < PATIENCE) return MILLRACE_IDLE;
+      make_ready(clock_.reached());
+      return at_ == ready_ ? MILLRACE_IDLE : MILLRACE_MORE;
+    }
+    came_ = Clock::now();
+    const bool last = found == Pieces::Next::ENDED;
+    const int64_t before = clock_.reached();
+    if (!rest_.empty()) {
+      const size_t whole = capture_.read(rest_.data(), rest_.size(), last);
+      for (const Capture::Packet& packet : capture_.packets()) take(packet);
+      rest_.erase(0, last ? rest_.size() : whole);
+    }
+    make_ready(last ? INT64_MAX : before);
+    return last && at_ == ready_ ? MILLRACE_END : MILLRACE_MORE;
+  }
+  void take(const Capture::Packet& packet) {
+    ++seen_;
+    if (packet.wire == 0) {
+      others_ += !packet.unknown;
+      return;
+    }
+    const bool late = packet.time < sent_ || packet.time < clock_.passed();
+    clock_.watch(packet.time);
+    if (late) {
+      ++late_;
+      return;
+    }
+    waiting_.emplace_back();
+    fill(packet, capture_.data() + packet.begin, packet.time, &waiting_.back());
+  }
+  // Packets until `time` are to be sent.
+  void make_ready(int64_t time) {
+    const auto earlier = [](const Packet& a, const Packet& b) { return a.time < b.time; };
+    if (!std::is_sorted(waiting_.begin(), waiting_.end(), earlier))
+      std::stable_sort(waiting_.begin(), waiting_.end(), earlier);
+    const auto end = std::find_if(waiting_.begin(), waiting_.end(),
+                                  [time](const Packet& each) { return each.time > time; });
+    ready_ = static_cast<size_t>(end - waiting_.begin());
+    if (ready_ > 0) sent_ = waiting_[ready_ - 1].time;
+  }
+  Pieces pieces_;
+  Capture capture_;
+  EventTime clock_;
+  bool live_;
+  std::string rest_;             // bytes that are not read yet
+  std::vector<Packet> waiting_;  // packets in the order of their times, once they are ready
+  size_t at_ = 0, ready_ = 0;    // of them: the next one, and the end of those to be sent
+  int64_t sent_ = INT64_MIN;     // the time of the last one that is ready
+  uint64_t seen_ = 0, others_ = 0, late_ = 0;
+  Clock::time_point came_ = Clock::now();
 };
 
 // Packets to the channel of their client, and marks to all; it counts packets and bytes.
@@ -272,7 +385,7 @@ class VolumeMeter : public Operator {
 // -- a channel: common ----------------------------------------------------------------------------
 
 // The header and the question of a DNS message (RFC 1035 s4.1).
-class ParseDns : public Operator {
+class ParseDns : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Packet& in = *static_cast<const Packet*>(tuple);
@@ -287,7 +400,8 @@ class ParseDns : public Operator {
         return 0;
       }
       if (!question(in.data, in.data + in.size, &out)) {
-        ++broken_;
+        left_out_.add_record(Left::BROKEN, Example::UNKNOWN,
+                             {reinterpret_cast<const char*>(in.data), in.size});
         return 0;
       }
     }
@@ -301,7 +415,7 @@ class ParseDns : public Operator {
   }
   // packets that are not DNS; messages that could not be read
   uint64_t counted(uint32_t which) const noexcept override {
-    return which == 0 ? others_ : broken_;
+    return which == 0 ? others_ : left_out_[Left::BROKEN];
   }
 
  private:
@@ -336,7 +450,7 @@ class ParseDns : public Operator {
         (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
     return plain ? static_cast<char>(byte) : '?';
   }
-  uint64_t others_ = 0, broken_ = 0;
+  uint64_t others_ = 0;
 };
 
 class ValidOnly : public Operator {
@@ -358,57 +472,42 @@ class ValidOnly : public Operator {
   uint64_t odd_ = 0;
 };
 
-// Where in a name the domain begins that somebody registered: the last two labels, or three where
-// the last two are such as co.uk. This does without the list of public suffixes.
+// Where in a name the domain begins that somebody registered.
 class FindDomain : public Operator {
  public:
+  explicit FindDomain(const Suffixes* suffixes) : suffixes_(suffixes) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Query& in = *static_cast<const Query*>(tuple);
     Query& out = room<Query>(context, 0);
     out = in;
     if (in.wire > 0) {
-      const std::string_view name = in.name.view();
-      const size_t last = name.rfind('.');
-      if (last == std::string_view::npos) {
-        out.domain = 0;
-        out.label_end = static_cast<uint16_t>(name.size());
-      } else {
-        size_t before = last > 0 ? name.rfind('.', last - 1) : std::string_view::npos;
-        size_t end = last;
-        if (before != std::string_view::npos && name.size() - last == 3 &&
-            is_second(name.substr(before + 1, last - before - 1))) {
-          end = before;
-          before = name.rfind('.', before - 1);
-        }
-        out.domain = static_cast<uint16_t>(before == std::string_view::npos ? 0 : before + 1);
-        out.label_end = static_cast<uint16_t>(end);
-      }
+      const Suffixes::Place place = suffixes_->of(in.name.view());
+      out.domain = static_cast<uint16_t>(place.domain);
+      out.label_end = static_cast<uint16_t>(place.label_end);
     }
     millrace_send(context, 0);
     return 0;
   }
 
  private:
-  static bool is_second(std::string_view label) noexcept {
-    static constexpr std::array<std::string_view, 8> SECOND_LEVEL{"ac",  "co", "com", "edu",
-                                                                  "gov", "ne", "net", "org"};
-    return std::find(SECOND_LEVEL.begin(), SECOND_LEVEL.end(), label) != SECOND_LEVEL.end();
-  }
+  const Suffixes* suffixes_;
 };
 
-// Marks what is of a domain on a list.
+// Marks what is of a domain on a list, and what is of a domain of one's own.
 class BlockList : public Operator {
  public:
-  explicit BlockList(const std::vector<std::string>& domains) {
-    for (const std::string& domain : domains) listed_.at(domain);
-  }
+  BlockList(const std::vector<std::string>& listed, const std::vector<std::string>& own)
+      : listed_(listed), own_(own) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Query& in = *static_cast<const Query*>(tuple);
     Query& out = room<Query>(context, 0);
     out = in;
-    if (in.wire > 0 && listed_.find(in.name.view().substr(in.domain)) != KeyTable::NONE) {
-      out.flags |= BLOCKED;
-      ++blocked_;
+    if (in.wire > 0) {
+      if (listed_.have(in.name.view())) {
+        out.flags |= BLOCKED;
+        ++blocked_;
+      }
+      if (own_.have(in.name.view())) out.flags |= OWN;
     }
     millrace_send(context, 0);
     return 0;
@@ -416,7 +515,7 @@ class BlockList : public Operator {
   uint64_t counted(uint32_t) const noexcept override { return blocked_; }
 
  private:
-  KeyTable listed_{8};
+  Domains listed_, own_;
   uint64_t blocked_ = 0;
 };
 
@@ -430,8 +529,8 @@ class LabelsOnly : public Operator {
     const Query& in = *static_cast<const Query*>(tuple);
     const size_t length = static_cast<size_t>(in.label_end - in.domain);
     const bool address = in.type == 1 || in.type == 28;
-    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != ANSWER || !address || length < SHORTEST))
-      return 0;
+    const bool answer = (in.flags & (ANSWER | BLOCKED | OWN)) == ANSWER;
+    if (in.wire > 0 && (!answer || !address || length < SHORTEST)) return 0;
     Label& out = room<Label>(context, 0);
     out.time = in.time;
     std::memcpy(out.client, in.client, sizeof out.client);
@@ -578,7 +677,7 @@ class LongOnly : public Operator {
     const Query& in = *static_cast<const Query*>(tuple);
     const bool carries = in.type == 16 || in.type == 10;
     if (in.wire > 0) {
-      if ((in.flags & (ANSWER | BLOCKED)) != 0 || in.domain < (carries ? 6 : 17)) return 0;
+      if ((in.flags & (ANSWER | BLOCKED | OWN)) != 0 || in.domain < (carries ? 6 : 17)) return 0;
       const std::string_view name = in.name.view();
       if (name.ends_with(".arpa") || begins_with_address(name)) return 0;
     }
@@ -663,17 +762,15 @@ class NamesOfDomain : public Operator {
 // clouds.
 class NoService : public Operator {
  public:
-  explicit NoService(const std::vector<std::string>& services) {
-    for (const std::string& domain : services) services_.at(domain);
-  }
+  explicit NoService(const std::vector<std::string>& services) : services_(services) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Alert& in = *static_cast<const Alert*>(tuple);
-    if (is_mark(in) || services_.find(in.key.view()) == KeyTable::NONE) pass(context, 0, in);
+    if (is_mark(in) || !services_.have(in.key.view())) pass(context, 0, in);
     return 0;
   }
 
  private:
-  KeyTable services_{8};
+  Domains services_;
 };
 
 // -- a channel: volumes ---------------------------------------------------------------------------

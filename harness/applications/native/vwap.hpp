@@ -84,17 +84,31 @@ inline const char* end_of_record(const char* at, const char* end) noexcept {
   return at;
 }
 
-// Records of a text in memory behind its header, `cycles` times over (0: for ever). A quote that is
-// never closed would hide all that follows: then its line is a record.
-class CsvLines : public Operator {
+// Records of a text in memory behind its header, `cycles` times over (0: for ever); or of an input
+// that comes in pieces. A quote that is never closed would hide all that follows: then its line is a
+// record.
+class CsvLines : public LeavesOut {
  public:
   static constexpr size_t MOST_RECORD = 65'536;  // bytes; a longer one is broken
   CsvLines(const char* text, size_t size, uint64_t cycles)
-      : text_(text), end_(text + size), cycles_(cycles) {
+      : text_(text), end_(text + size), cycles_(cycles), in_pieces_(false) {
     text_ = behind(record_end(text_));
     at_ = text_;
   }
+  CsvLines() : cycles_(1), in_pieces_(true) {}
+  Pieces* pieces() noexcept override { return &pieces_; }
+  Retained* retained() noexcept override { return &retained_; }
   int32_t step(millrace_context* context) override {
+    if (in_pieces_ && !has_whole_record()) {
+      const Pieces::Next found = next_piece();
+      if (found == Pieces::Next::NONE_NOW) return MILLRACE_IDLE;
+      if (found == Pieces::Next::ENDED && at_ == end_) return MILLRACE_END;
+      if (header_ && has_whole_record()) {
+        header_ = false;
+        at_ = behind(record_end(at_));
+      }
+      return MILLRACE_MORE;
+    }
     if (at_ == end_) {
       if (++cycle_ == cycles_ || text_ == end_) return MILLRACE_END;
       at_ = text_;
@@ -107,7 +121,7 @@ class CsvLines : public Operator {
     CsvLine& line = room<CsvLine>(context, 0);
     ++lines_;
     if (text.size() > MOST_RECORD) {
-      ++too_long_;
+      left_out_.add_record(Left::BROKEN, lines_ - 1, text);
       return MILLRACE_MORE;
     }
     line.number = lines_ - 1;
@@ -116,7 +130,7 @@ class CsvLines : public Operator {
     return MILLRACE_MORE;
   }
   uint64_t counted(uint32_t which) const noexcept override {
-    return which == 0 ? lines_ : too_long_;
+    return which == 0 ? lines_ : left_out_[Left::BROKEN];
   }
 
  private:
@@ -133,11 +147,35 @@ class CsvLines : public Operator {
     const char* stop = end_of_record(at, left > MOST_RECORD ? at + MOST_RECORD : end_);
     return stop != nullptr ? std::max(stop, line_end) : line_end;
   }
+  // The record at hand does not depend on what is still to come.
+  bool has_whole_record() noexcept {
+    if (at_ == end_) return false;
+    if (ended_ || static_cast<size_t>(end_ - at_) > MOST_RECORD) return true;
+    const char* stop = end_of_record(at_, end_);
+    return stop != nullptr && stop < end_;
+  }
+  Pieces::Next next_piece() {
+    std::string text(at_, static_cast<size_t>(end_ - at_));
+    const Pieces::Next found = pieces_.take(&text);
+    if (found == Pieces::Next::NONE_NOW) return found;
+    ended_ = found == Pieces::Next::ENDED;
+    if (!text_in_.empty()) retained_.keep(std::move(text_in_), lines_);
+    retained_.forget(lines_);
+    text_in_ = std::move(text);
+    text_ = at_ = text_in_.data();
+    end_ = at_ + text_in_.size();
+    quote_ = nullptr;
+    return found;
+  }
   const char* quote_ = nullptr;  // the next one, from where it was looked for last; end_: none
-  const char* text_;
-  const char* end_;
-  const char* at_;
-  uint64_t cycles_, cycle_ = 0, lines_ = 0, too_long_ = 0;
+  const char* text_ = nullptr;
+  const char* end_ = nullptr;
+  const char* at_ = nullptr;
+  uint64_t cycles_, cycle_ = 0, lines_ = 0;
+  bool in_pieces_, ended_ = false, header_ = true;
+  Pieces pieces_;
+  Retained retained_;
+  std::string text_in_;
 };
 
 // -- parsing --------------------------------------------------------------------------------------
@@ -233,7 +271,7 @@ inline Read parse_tick(std::string_view text, const Columns& columns, Fields* fi
 }
 
 // Lines to trades and quotes, each to the output port of its ticker.
-class ParseTicks : public Operator {
+class ParseTicks : public LeavesOut {
  public:
   ParseTicks(const Columns& columns, uint32_t channels) : columns_(columns), channels_(channels) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -241,6 +279,8 @@ class ParseTicks : public Operator {
     Tick tick;
     const Read read = parse_tick(in.text.view(), columns_, &fields_, &tick);
     ++counts_[static_cast<size_t>(read)];
+    if (read == Read::BROKEN) left_out_.add_record(Left::BROKEN, in.number, in.text.view());
+    if (read == Read::OTHER) left_out_.add_record(Left::UNKNOWN, in.number, in.text.view());
     if (read != Read::TRADE && read != Read::QUOTE) return 0;
     tick.number = in.number;
     const uint32_t channel = partition_of(tick.ticker.view(), channels_);

@@ -84,16 +84,17 @@ inline bool time_of_change(std::string_view text, int64_t* time, bool* dated) no
 using Changes = TimedLines<Change, time_of_change>;
 
 // Events to their words, each to the output port of its word.
-class Tokenise : public Operator {
+class Tokenise : public LeavesOut {
  public:
   Tokenise(uint32_t number, uint32_t outputs, const EventTime::Rule& rule)
       : number_(number), outputs_(outputs), clock_(rule) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Change& in = *static_cast<const Change*>(tuple);
     if (!parse_change(in.text.view(), &event_)) {
-      ++broken_;
+      left_out_.add_record(Left::BROKEN, in.number, in.text.view());
       return 0;
     }
+    number_in_ = in.number;
     return beginning_.take(&clock_, tuple, sizeof in, event_.time + in.shift,
                            [&](const void* each, int64_t time) {
                              if (each != tuple)
@@ -114,13 +115,14 @@ class Tokenise : public Operator {
   // records that could not be read, words, words that are too long, records that are late, and
   // ahead of time
   uint64_t counted(uint32_t which) const noexcept override {
-    return std::array<uint64_t, 5>{broken_, words_, too_long_, late_, clock_.ahead()}[which];
+    return std::array<uint64_t, 5>{left_out_[Left::BROKEN], words_, too_long_,
+                                   left_out_[Left::LATE], clock_.ahead()}[which];
   }
 
  private:
   void take(millrace_context* context, int64_t time) {
     if (time < clock_.passed()) {
-      ++late_;
+      left_out_.add_record(Left::LATE, number_in_, event_.title);
       return;
     }
     clock_.see(time);
@@ -158,7 +160,7 @@ class Tokenise : public Operator {
   EventTime clock_;
   Beginning beginning_;
   int64_t time_ = 0, told_ = -1;
-  uint64_t broken_ = 0, words_ = 0, too_long_ = 0, late_ = 0;
+  uint64_t number_in_ = 0, words_ = 0, too_long_ = 0;
   ChangeEvent event_;
 };
 

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from harness.bench.queues.oracle import BestPlacement
 from harness.errors import RunFailed
-from harness.files.closure import ROOT, closure, digest, strings
+from harness.files.closure import closure, digest, strings
+from harness.files.places import kept
 from harness.files.whole import write_whole
 
-FOLDER = ROOT / "build" / "oracles"
+FOLDER = kept("build") / "oracles"
 
 
 def best_known(question: object, ask: Callable[[], BestPlacement]) -> BestPlacement:

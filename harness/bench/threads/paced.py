@@ -22,7 +22,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from harness.bench import scenario as any_scenario
-from harness.bench.scenario import QUIET_CPU, Configuration, Least, Observe, cut, noise_of
+from harness.bench.scenario import (
+    QUIET_CPU,
+    Configuration,
+    Least,
+    Observe,
+    cut,
+    least_level,
+    noise_of,
+)
 from harness.bench.threads.curves import HELD_OUT, kind_of, library, new_shapes
 from harness.bench.threads.scenario import PERIOD_S, Curve, source_and_work
 from harness.elasticity import Bounds, Decides, Law, Layout, Reading, law_class, make_law
@@ -130,17 +138,7 @@ class Paced(any_scenario.Scenario):
 
     def best(self, period: int) -> Least:
         """Return the fewest threads that bring the most useful tuples."""
-        levels = range(self.bounds.minimum, self.bounds.maximum + 1)
-        rates = [self.throughput(period, Configuration(level)) for level in levels]
-        top = max(rates)
-        return Least(
-            top,
-            next(
-                level
-                for level, rate in zip(levels, rates, strict=True)
-                if rate >= top * (1.0 - 1e-9)
-            ),
-        )
+        return least_level(self.bounds, lambda level: self.throughput(period, Configuration(level)))
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
         """Return a law and its first configuration.

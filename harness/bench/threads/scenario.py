@@ -30,6 +30,7 @@ from harness.bench.scenario import (
     Least,
     Observe,
     cut,
+    least_level,
     noise_of,
 )
 from harness.bench.threads import measured
@@ -156,17 +157,7 @@ class ThreadScenario(any_scenario.Scenario):
 
     def best(self, period: int) -> Least:
         """Return the lowest level that brings the most."""
-        levels = range(self.bounds.minimum, self.bounds.maximum + 1)
-        rates = [self.true(period, level, bursts=False) for level in levels]
-        top = max(rates)
-        return Least(
-            top,
-            next(
-                level
-                for level, rate in zip(levels, rates, strict=True)
-                if rate >= top * (1.0 - 1e-9)
-            ),
-        )
+        return least_level(self.bounds, lambda level: self.true(period, level, bursts=False))
 
     def stakes(self) -> list[tuple[int, int, float]]:
         """Return all stretches, weighted by the tuples that could pass."""

@@ -41,7 +41,7 @@ from itertools import count as counting
 
 import numpy as np
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit, crowded
+from harness.elasticity.cpu_limit import crowded
 from harness.elasticity.law import PROFILE_PERIODS, Decides, Decision, Law, Reading, Setting
 from harness.elasticity.queues.cuts import DominatorTree
 from harness.elasticity.queues.work_shares import WorkProfile, WorkShares
@@ -109,10 +109,6 @@ class MillraceQueues(Law):
         self._usual: float | None = None  # usual logarithm of arrived over submitted tuples
         self._last: frozenset[int] = frozenset()  # placement of the period before
         self._still = 0  # periods since queues were switched
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests: the law keeps to the CPUs that others leave."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next configuration of the search, or the best one at rest."""

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
 from harness.elasticity.replicas.rates import replicas_of
 from harness.elasticity.threads.utilisation import Utilisation
@@ -84,10 +83,6 @@ class CStream(Law):
             [link.port for link in self.layout.links if link.source == operator]
             for operator in operators
         ]
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the threads and replicas of the next period; each is decided on its own."""

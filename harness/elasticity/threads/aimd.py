@@ -16,7 +16,6 @@ Source: `AIMDLimit` of Netflix's concurrency-limits, with its defaults; the rule
 
 from __future__ import annotations
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
 
@@ -33,10 +32,6 @@ class Aimd(Law):
         Setting("bound", 5.0, 0.0, 1e6, "s", "mean latency beyond which the level falls"),
         Setting("backoff", 0.9, 0.5, 1.0, "", "what is left of the level then"),
     )
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level."""

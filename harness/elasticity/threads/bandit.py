@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
 GRID = math.sqrt(2.0)  # ratio of two arms
@@ -37,10 +36,6 @@ class Bandit(Law):
             self._arms.append(min(round(level), self.bounds.maximum))
         self._counts = dict.fromkeys(self._arms, 0.0)
         self._sums = dict.fromkeys(self._arms, 0.0)
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the arm of the next period."""

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
 
@@ -50,10 +49,6 @@ class Ds2(Law):
     def begin(self) -> None:
         """Begin without a change to wait for."""
         self._waits = self._asked = 0
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level."""

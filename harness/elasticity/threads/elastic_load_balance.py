@@ -41,7 +41,6 @@ operator's business.
 
 from __future__ import annotations
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
 from harness.elasticity.threads.trends import LevelRecord, Trends, beats, differ
 
@@ -94,10 +93,6 @@ class ElasticLoadBalance(Law):
         self._at = self._levels.index(self.bounds.start)
         self._noise = NOISE_LIMIT
         self._time = 0
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Detect changes in load, record the period, and return the next level."""

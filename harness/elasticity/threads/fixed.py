@@ -3,7 +3,6 @@ compared with it."""
 
 from __future__ import annotations
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading
 
 
@@ -16,10 +15,6 @@ class Fixed(Law):
     def decide(self, reading: Reading) -> Decision:
         """Return the start level."""
         return Decision(self.bounds.start, "fixed", "fixed")
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
 
 LAW = Fixed

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 from harness.errors import UserError
 
@@ -66,10 +65,6 @@ class Flink(Law):
         self._waits = 0
         # true rate before the last climb, and the expected one after it
         self._climb: tuple[float, float] | None = None
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level."""

@@ -15,7 +15,6 @@ import math
 from collections.abc import Generator
 from statistics import fmean
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -37,10 +36,6 @@ class Golden(Law):
         """Begin a search at the first reading."""
         self._levels = self._course()
         self._wanted = next(self._levels)
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level of the search, or the best one at rest."""

@@ -16,7 +16,6 @@ Source: `Gradient2Limit` of Netflix's concurrency-limits, with its defaults.
 
 from __future__ import annotations
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 from harness.elasticity.threads.aimd import in_use
 
@@ -41,10 +40,6 @@ class Gradient2(Law):
         self._level = float(self.bounds.start)
         self._long = 0.0
         self._count = 0
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level."""

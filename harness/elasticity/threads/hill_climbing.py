@@ -26,7 +26,6 @@ import math
 from collections import deque
 from collections.abc import Sequence
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
 WAVE_SAMPLES = 4  # samples
@@ -57,10 +56,6 @@ class HillClimbing(Law):
         self._samples: deque[tuple[float, int]] = deque(maxlen=HISTORY)  # throughput and level
         self._total = 0
         self._noise = 0.0
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law has a CPU rule of its own."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level."""

@@ -26,7 +26,7 @@ import math
 from collections.abc import Generator, Iterator
 from itertools import count, pairwise
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit, left_by_others
+from harness.elasticity.cpu_limit import left_by_others
 from harness.elasticity.law import Decision, Law, Reading, Setting
 from harness.elasticity.statistics import RunningStatistics
 from harness.elasticity.threads.pace import Pace, differ, target_of
@@ -71,10 +71,6 @@ class MillraceThreads(Law):
         self._steps: Steps | None = None
         self._refused: Step | None = None  # by the CPU limit
         self._held_back = False  # True if the search was kept from a level by other processes
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests: the law keeps to the CPUs that others leave."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level of the search, or the best one at rest."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -46,10 +45,6 @@ class PlainSearch(Law):
         self._wanted = next(self._search)
         self._rest: tuple[int, float] | None = None  # level and what it brought
         self._odd = 0
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level of the search, or the best one at rest."""

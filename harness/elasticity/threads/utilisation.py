@@ -17,7 +17,6 @@ Source: Şahin and Gedik, TOPC 2018, §4.1.
 
 from __future__ import annotations
 
-from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 from harness.errors import UserError
 
@@ -39,10 +38,6 @@ class Utilisation(Law):
             raise UserError(
                 f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}"
             )
-
-    def cpu_limit(self) -> CpuLimit:
-        """Return a limit that grants all requests; the law asks for none."""
-        return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next level, one from the level at which the period passed."""

@@ -12,6 +12,7 @@ import inspect
 import math
 import re
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from hashlib import sha256
@@ -222,7 +223,19 @@ def _one_line(error: BaseException) -> str:
     """
     text = " ".join(str(error).split())
     text = text if len(text) <= 300 else f"{text[:297]}..."
-    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+    kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+    return f"{kind}{text}{'' if ', line ' in text else _place(error)}"
+
+
+def _place(error: BaseException) -> str:
+    """Return the last line of a user's code that an exception passed; "" if there is none."""
+    ours = str(Path(__file__).resolve().parents[2])  # the folder harness
+    lines = [
+        (frame.filename, frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((ours, "<", sys.base_prefix, sys.prefix))
+    ]
+    return f" ({lines[-1][0]}, line {lines[-1][1]})" if lines else ""
 
 
 def _short(value: object) -> str:

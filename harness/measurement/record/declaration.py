@@ -266,6 +266,76 @@ ELASTIC = Struct(
     ),
 )
 
+TIME_SPENT = Struct(
+    "Time spent",
+    (
+        Field("activity", NAME, "Activity of the thread (docs/explaining.md)"),
+        Field("operator", TEXT, "Operator that it was for", null="it was for none"),
+        Field("time_s", AMOUNT, "Time in the window", "s"),
+    ),
+)
+
+THREAD_TIME = Struct(
+    "Thread time",
+    (
+        Field("name", NAME, "Name of the thread"),
+        Field("spent", Array(TIME_SPENT), "Its time in the window, which these parts add up to"),
+    ),
+)
+
+OPERATOR_FACTS = Struct(
+    "Operator facts",
+    (
+        Field("name", NAME, "Name of the operator"),
+        Field("kind", NAME, "Kind of the operator"),
+        Field("tuples", COUNT, "Tuples that it executed in the window", "tuples"),
+        Field("most_threads", AT_LEAST_ONE, "Threads that may execute it at once", "threads"),
+        Field("locked", FLAG, "True if threads take a lock to execute it"),
+        Field("replicable", FLAG, "True if it can have replicas under the model coroutine"),
+        Field(
+            "queue_capacity",
+            COUNT,
+            "Capacity of the shortest queue before its input ports at the end of the window",
+            "tuples",
+            null="one of its input ports has no queue, or it has none",
+        ),
+        Field("behind", NAMES, "Operators that send to it, by name"),
+    ),
+)
+
+TIME_USE = Struct(
+    "Time use",
+    (
+        Field("elapsed_s", AMOUNT, "Length of the window", "s"),
+        Field("cpus", AMOUNT, "CPUs of the machine that the run could use", "CPUs"),
+        Field(
+            "others_cpus",
+            AMOUNT,
+            "CPUs of these that other programs and the hypervisor kept busy in the window",
+            "CPUs",
+        ),
+        Field(
+            "looks",
+            COUNT,
+            "Looks at the threads since the start of the run",
+            null="the times are exact: the run was simulated",
+        ),
+        Field("operators", Array(OPERATOR_FACTS), "All operators, in the order of the graph"),
+        Field("threads", Array(THREAD_TIME), "All threads that executed operators"),
+        Field(
+            "counters",
+            Map(COUNT),
+            "Hardware counts of the process in the window, by name; empty if there are none",
+        ),
+        Field(
+            "counters_problem",
+            TEXT,
+            "Reason why there are no hardware counts",
+            null="there are, or the run was simulated",
+        ),
+    ),
+)
+
 PROFILED = Struct(
     "Profile",
     (
@@ -350,6 +420,20 @@ SIMULATION = Struct(
             null="the graph has no typed operators",
             since="2026-11-28",
         ),
+    ),
+)
+
+LEFT_OUT = Struct(
+    "Left out",
+    (
+        Field(
+            "kind",
+            NAME,
+            "Reason: broken, late, truncated, of an unknown kind, without a time; those ahead of "
+            "time are counted and not left out",
+        ),
+        Field("count", COUNT, "Number of records or tuples"),
+        Field("example", TEXT, "First one: where it is, and what it says", null="unknown"),
     ),
 )
 
@@ -714,6 +798,27 @@ OUTCOME = Struct(
             "of tuples and records that operators left out; by name",
             null="nothing was counted, or the run was simulated",
             since="2026-11-27",
+        ),
+        Field(
+            "left_out",
+            Array(LEFT_OUT),
+            "Input that the run could not use, by kind",
+            since="2026-11-29",
+        ),
+        Field(
+            "left_out_share",
+            AMOUNT,
+            "Share of the input that was left out",
+            "0 .. 1",
+            null="there was no input, or the run was simulated",
+            since="2026-11-29",
+        ),
+        Field(
+            "time_use",
+            TIME_USE,
+            "What the threads did in the measured window; in runs of `millrace explain`",
+            since="2026-11-29",
+            optional=True,
         ),
     ),
 )

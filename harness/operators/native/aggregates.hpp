@@ -374,9 +374,9 @@ class TopKeys : public Timed {
         windows_(window, step) {}
 
  protected:
-  int32_t take(millrace_context* context, uint32_t, const void* tuple, int64_t time) override {
+  int32_t take(millrace_context* context, uint32_t port, const void* tuple, int64_t time) override {
     if (windows_.late(time)) {
-      leave_out_late();
+      leave_out_late(context, port, tuple);
     } else {
       const std::string_view key = key_.of(tuple);
       const int32_t answer =
@@ -389,6 +389,10 @@ class TopKeys : public Timed {
   }
   int32_t end(millrace_context* context) override {
     advance(context, INT64_MAX);
+    return 0;
+  }
+  int32_t close(millrace_context* context) override {
+    advance(context, clock(0).passed());
     return 0;
   }
 
@@ -435,9 +439,9 @@ class Frequencies : public Timed {
         windows_(window, window) {}
 
  protected:
-  int32_t take(millrace_context* context, uint32_t, const void* tuple, int64_t time) override {
+  int32_t take(millrace_context* context, uint32_t port, const void* tuple, int64_t time) override {
     if (windows_.late(time)) {
-      leave_out_late();
+      leave_out_late(context, port, tuple);
     } else {
       uint64_t count = 0;
       const int32_t answer = windows_.each(
@@ -453,6 +457,7 @@ class Frequencies : public Timed {
     return 0;
   }
   int32_t end(millrace_context*) override { return 0; }
+  int32_t close(millrace_context*) override { return 0; }
 
  private:
   Key key_;

@@ -36,6 +36,7 @@ class EventTime {
   void begin(int64_t time) noexcept { reach(time); }
   // The next tuple of the stream has this time.
   void see(int64_t time) noexcept {
+    rested_ = 0;
     if (time > limit_) {
       spike(time);
       return;
@@ -55,6 +56,12 @@ class EventTime {
     const std::array<int64_t, WITNESSES> first = last_;
     begin(*std::min_element(first.begin(), first.end()));
     for (const int64_t each : first) see(each);
+  }
+  // No tuple has come for so long [ns]: time goes on as a clock does, from where tuples brought it.
+  void rest(int64_t idle) noexcept {
+    if (reached_ == NEVER || idle <= rested_ || reached_ > MOST_TIME) return;
+    reach(reached_ + std::min(idle - rested_, MOST_REST));
+    rested_ = idle;
   }
   // No tuple is waited for that is earlier.
   int64_t passed() const noexcept { return reached_ - rule_.lateness; }
@@ -76,7 +83,9 @@ class EventTime {
     ahead_ = ahead();
     run_ = 0;
   }
+  static constexpr int64_t MOST_REST = int64_t{1} << 60;  // [ns]
   Rule rule_;
+  int64_t rested_ = 0;  // for how long it has gone on without tuples
   int64_t reached_ = NEVER;
   int64_t limit_ = NEVER;  // what is later is ahead
   uint32_t run_ = 0;       // tuples in a row that are ahead, WITNESSES at most
@@ -98,6 +107,7 @@ class Beginning {
     times_.push_back(time);
     return times_.size() < EventTime::WITNESSES ? 0 : end(clock, bytes, take);
   }
+  bool empty() const noexcept { return times_.empty(); }
   // The stream has ended, or its first tuples are to wait no longer.
   template <class Take>
   int32_t end(EventTime* clock, size_t bytes, Take&& take) {
@@ -118,16 +128,23 @@ class Beginning {
   std::vector<int64_t> times_;
 };
 
-// An operator on streams whose tuples have times.
+// A live stream has had no tuple for so long [ns]. It comes by a port of its own.
+struct Idle {
+  int64_t ns;
+};
+
+// An operator on streams whose tuples have times. Behind their ports it may have one for ticks.
 class Timed : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) final {
-    if (port >= streams_.size()) return WRONG_PORT;
+    if (port == streams_.size()) return tick(context, *static_cast<const Idle*>(tuple));
+    if (port > streams_.size()) return WRONG_PORT;
     Stream& stream = streams_[port];
+    ++taken_;
     int64_t time;
     std::memcpy(&time, static_cast<const char*>(tuple) + stream.time_offset, sizeof time);
     if (!is_time(time)) {
-      ++without_time_;
+      left_out_.add(Left::WITHOUT_TIME, taken_ - 1, content_of(port, tuple));
       return 0;
     }
     return stream.beginning.take(
@@ -135,22 +152,18 @@ class Timed : public Operator {
         [&](const void* each, int64_t at) { return take(context, port, each, at); });
   }
   int32_t finish(millrace_context* context) final {
-    for (uint32_t port = 0; port < streams_.size(); ++port) {
-      Stream& stream = streams_[port];
-      const int32_t answer = stream.beginning.end(
-          &stream.clock, stream.bytes,
-          [&](const void* each, int64_t at) { return take(context, port, each, at); });
-      if (answer < 0) return answer;
-    }
-    return end(context);
+    const int32_t answer = begin(context, false);
+    return answer < 0 ? answer : end(context);
   }
   uint64_t left_out(Left which) const noexcept override {
-    if (which == Left::LATE) return late_;
-    if (which == Left::WITHOUT_TIME) return without_time_;
+    if (which != Left::AHEAD) return left_out_[which];
     uint64_t ahead = 0;
     for (const Stream& stream : streams_) ahead += stream.clock.ahead();
     return ahead;
   }
+  // A tuple of input port 0: those of others may have another schema.
+  const Example* example(Left which) const noexcept override { return left_out_.example(which); }
+  void send_late(uint32_t first_output) noexcept override { late_output_ = first_output; }
 
  protected:
   struct Stream {
@@ -163,12 +176,47 @@ class Timed : public Operator {
   virtual int32_t take(millrace_context* context, uint32_t port, const void* tuple,
                        int64_t time) = 0;
   virtual int32_t end(millrace_context* context) = 0;
+  // Closes the windows that have ended, since time has gone on without a tuple.
+  virtual int32_t close(millrace_context* context) = 0;
   EventTime& clock(uint32_t port) noexcept { return streams_[port].clock; }
-  void leave_out_late() noexcept { ++late_; }
+  // Counts a late tuple, or sends it to the output of late ones if there is one.
+  void leave_out_late(millrace_context* context, uint32_t port, const void* tuple) {
+    if (late_output_ == NO_OUTPUT) {
+      left_out_.add(Left::LATE, taken_ - 1, content_of(port, tuple));
+      return;
+    }
+    const uint32_t output = late_output_ + port;
+    std::memcpy(millrace_room(context, output), tuple, streams_[port].bytes);
+    millrace_send(context, output);
+  }
 
  private:
+  static constexpr uint32_t NO_OUTPUT = UINT32_MAX;
+  std::string_view content_of(uint32_t port, const void* tuple) const noexcept {
+    return {static_cast<const char*>(tuple), port == 0 ? streams_[port].bytes : 0};
+  }
+  // Takes the first tuples of all streams. `goes_on`: others begin later.
+  int32_t begin(millrace_context* context, bool goes_on) {
+    for (uint32_t port = 0; port < streams_.size(); ++port) {
+      Stream& stream = streams_[port];
+      if (goes_on && stream.beginning.empty()) continue;
+      const int32_t answer = stream.beginning.end(
+          &stream.clock, stream.bytes,
+          [&](const void* each, int64_t at) { return take(context, port, each, at); });
+      if (answer < 0) return answer;
+    }
+    return 0;
+  }
+  int32_t tick(millrace_context* context, const Idle& now) {
+    const int32_t answer = begin(context, true);
+    if (answer < 0) return answer;
+    for (Stream& stream : streams_) stream.clock.rest(now.ns);
+    return close(context);
+  }
   std::vector<Stream> streams_;
-  uint64_t late_ = 0, without_time_ = 0;
+  LeftOut left_out_;
+  uint64_t taken_ = 0;
+  uint32_t late_output_ = NO_OUTPUT;
 };
 
 }  // namespace millrace::operators

@@ -148,7 +148,7 @@ class Join : public Timed {
     const bool late = time < clock(port).passed();
     clock(port).see(time);
     if (late) {
-      leave_out_late();
+      leave_out_late(context, port, tuple);
       return 0;
     }
     Kept& own = sides_[port];
@@ -176,6 +176,10 @@ class Join : public Timed {
   }
   int32_t end(millrace_context* context) override {
     for (const uint32_t port : {0U, 1U}) forget(context, port, INT64_MAX);
+    return 0;
+  }
+  int32_t close(millrace_context* context) override {
+    for (const uint32_t port : {0U, 1U}) forget(context, port, clock(1 - port).passed() - within_);
     return 0;
   }
 

@@ -49,6 +49,7 @@ class KeyTable {
   }
   // Valid until a key is added.
   char* record(uint32_t i) noexcept { return records_.data() + i * bytes_; }
+  const char* record(uint32_t i) const noexcept { return records_.data() + i * bytes_; }
   // The number of a key's record; NONE: there is none.
   uint32_t find(std::string_view key) const noexcept { return find(key, hash_of(key)); }
   // The same; a key that is not there is added. NONE: there would be more than MOST_KEYS.

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "millrace.h"
+#include "pieces.hpp"
 
 namespace millrace::operators {
 
@@ -61,9 +63,16 @@ struct LongText {
   }
 };
 
-// What an operator counts of tuples whose times are no good: those that it leaves out, and those
-// that are ahead of time, which it takes as they are. compiled.pyx has the words.
-enum class Left : uint32_t { LATE, WITHOUT_TIME, AHEAD };
+// What an operator counts of tuples that it leaves out, and of those that are ahead of time, which
+// it takes as they are. compiled.pyx has the words.
+enum class Left : uint32_t { LATE, WITHOUT_TIME, AHEAD, BROKEN, UNKNOWN };
+
+// The first tuple that was left out for a reason.
+struct Example {
+  static constexpr uint64_t UNKNOWN = UINT64_MAX;
+  uint64_t number;      // of its record in the input, from 0, or UNKNOWN
+  std::string content;  // the first bytes of the record; or all of the tuple
+};
 
 // A source (step), an operator or a sink (process, finish).
 class Operator {
@@ -76,6 +85,51 @@ class Operator {
     return 0;
   }  // what it has counted, by number; exact when the run is over
   virtual uint64_t left_out(Left) const noexcept { return 0; }  // exact when the run is over
+  virtual const Example* example(Left) const noexcept { return nullptr; }  // null: there is none
+  // Of a source whose input comes in pieces: where they are put, and what it keeps of them.
+  virtual Pieces* pieces() noexcept { return nullptr; }
+  virtual Retained* retained() noexcept { return nullptr; }
+  // Late tuples go to outputs of their own, from this one on.
+  virtual void send_late(uint32_t) noexcept {}
+  // Of a sink: writes a tuple that has arrived as a result of `bytes` bytes.
+  virtual void result(const void* tuple, char* out, size_t bytes) const {
+    std::memcpy(out, tuple, bytes);
+  }
+};
+
+// Numbers of what an operator leaves out, and the first of each kind.
+class LeftOut {
+ public:
+  static constexpr size_t MOST_EXAMPLE = 120;  // bytes of a record
+  void add(Left why, uint64_t number, std::string_view content) {
+    Kind& kind = kinds_[static_cast<size_t>(why)];
+    if (kind.count++ == 0) kind.example = {number, std::string(content)};
+  }
+  void add_record(Left why, uint64_t number, std::string_view record) {
+    add(why, number, record.substr(0, MOST_EXAMPLE));
+  }
+  uint64_t operator[](Left why) const noexcept { return kinds_[static_cast<size_t>(why)].count; }
+  const Example* example(Left why) const noexcept {
+    const Kind& kind = kinds_[static_cast<size_t>(why)];
+    return kind.count > 0 ? &kind.example : nullptr;
+  }
+
+ private:
+  struct Kind {
+    uint64_t count = 0;
+    Example example = {0, {}};
+  };
+  std::array<Kind, 5> kinds_;
+};
+
+// An operator that leaves out records.
+class LeavesOut : public Operator {
+ public:
+  uint64_t left_out(Left why) const noexcept override { return left_out_[why]; }
+  const Example* example(Left why) const noexcept override { return left_out_.example(why); }
+
+ protected:
+  LeftOut left_out_;
 };
 
 // No exception gets into the runtime: what an operator keeps may need memory that there is not.

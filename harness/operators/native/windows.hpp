@@ -458,10 +458,10 @@ class AggregateByTime : public Timed {
         windows_(fold, window, step) {}
 
  protected:
-  int32_t take(millrace_context* context, uint32_t, const void* tuple, int64_t time) override {
+  int32_t take(millrace_context* context, uint32_t port, const void* tuple, int64_t time) override {
     const std::string_view key = key_.of(tuple);
     if (windows_.late(key, time)) {
-      leave_out_late();
+      leave_out_late(context, port, tuple);
     } else if (const int32_t answer = windows_.add(key, time, tuple); answer < 0) {
       return answer;
     }
@@ -469,6 +469,9 @@ class AggregateByTime : public Timed {
     return windows_.advance(clock(0).passed(), sender(context));
   }
   int32_t end(millrace_context* context) override { return windows_.end(sender(context)); }
+  int32_t close(millrace_context* context) override {
+    return windows_.advance(clock(0).passed(), sender(context));
+  }
 
  private:
   auto sender(millrace_context* context) {

@@ -158,10 +158,15 @@ struct RunPorts {
     find_gains_of(*this, downstream_first);
     gains_at_ns.store(now_ns + GAINS_EVERY_NS, std::memory_order_release);
   }
-  void rests(uint32_t thread, bool suspended) { rest_of(threads[thread], suspended); }
+  void rests(uint32_t thread, bool suspended) {
+    threads[thread].at.store(doing(suspended ? Activity::PAUSE : Activity::TUPLES, 0),
+                             std::memory_order_relaxed);
+    rest_of(threads[thread], suspended);
+  }
   void wakes(uint32_t thread, bool suspended) {
     Worker& worker = threads[thread];
     (suspended ? worker.asleep : worker.idle).stop();
+    worker.at.store(doing(Activity::SEARCH, 0), std::memory_order_relaxed);
     if (!run->over.load(std::memory_order_acquire))
       worker.rest.store(AWAKE, std::memory_order_relaxed);
   }
@@ -380,7 +385,8 @@ class CoroutineRun {
   // look can tell.
   bool seems_deadlocked() {
     for (const Worker* worker = ports_.run->workers; worker != ports_.threads; ++worker) {
-      if (!worker->thread.done() && worker->at.load(std::memory_order_acquire) != 0) return false;
+      if (!worker->thread.done() && executed_by(worker->at.load(std::memory_order_relaxed)) != 0)
+        return false;
     }
     return all_.is_stuck();
   }

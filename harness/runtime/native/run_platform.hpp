@@ -47,10 +47,6 @@ struct RunPlatform : Uncharged {
 
   static constexpr int64_t LONGEST_SLEEP_NS = 10'000'000;  // then a source checks if it has to end
 
-  // The operator has sent tuples on, and executes others now.
-  static void goes_on(Worker* worker, Operator* op) noexcept {
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
-  }
   // Tuples from a thread, not a co-routine, count as born now.
   static void stamp(Worker* worker, Port* port, uint32_t count) noexcept {
     port->stamps->stamp(port->ring.tail().load(std::memory_order_relaxed),

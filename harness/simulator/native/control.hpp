@@ -15,6 +15,7 @@ inline void Simulation::start(uint32_t worker) {
   const Present present(acting_);
   Worker& w = workers[worker];
   w.born = system.now;
+  if (time_use.on) time_use.begin(w, system.now);
   if (w.pooled && software.printed && !listed_) {
     for (const Port& port : ports) {
       if (port.discipline->pooled) ready_.ports.push_back(port.index);
@@ -37,6 +38,12 @@ inline void Simulation::start(uint32_t worker) {
   system.start(w, [&w, body] { body(&w); }, cpu);
 }
 
+inline std::vector<TimeUse::Entry> Simulation::time_spent() const {
+  return time_use.read(
+      system.now, [this](uint32_t thread) -> uint32_t { return bearers_[thread]->at; },
+      [this](uint32_t thread) -> const Thread& { return *bearers_[thread]; });
+}
+
 // Let time pass until a program goes on, and return its thread; null: run() is to return.
 inline Worker* Simulation::advance() {
   Calendar& calendar = system.calendar;
@@ -47,7 +54,7 @@ inline Worker* Simulation::advance() {
     if (event.time >= next_look_) {  // every thread has been where it is since the event before
       const uint64_t times = (event.time - next_look_) / profile_period_ + 1;
       for (const Worker* w : bearers_) {
-        if (w->at > 0) looks[w->at - 1] += times;
+        if (const uint32_t op = executed_by(w->at); op > 0) looks[op - 1] += times;
       }
       looked += times;
       next_look_ += times * profile_period_;

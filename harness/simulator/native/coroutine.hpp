@@ -61,7 +61,6 @@ class Simulation::Coroutines {
   bool wait(Worker* w) {
     const OfOperator& of = replicated[w->coroutine];
     if (of.replicas != nullptr) return false;
-    w->at = 0;
     w->mixed += w->run->software.coroutine_wait;
     return all->wait((*all)[w->coroutine], WaitMode::ANY) == Waited::DONE;
   }
@@ -73,7 +72,6 @@ class Simulation::Coroutines {
   }
   Tuple* take(Worker* w, uint32_t* count) {
     size_t taken = 0;
-    w->at = 0;
     w->mixed += w->run->software.coroutine_wait;
     w->run->pass(*w);
     Replicated::Replica& self = *places[w->coroutine];
@@ -156,6 +154,7 @@ inline void Simulation::prepare_to_resume(const Worker& w) {
 inline void* resuming_body(void* worker) {
   Worker& w = *static_cast<Worker*>(worker);
   Simulation::Coroutines& coroutines = *w.run->coroutines;
+  SimPath::turn_to(&w, Activity::SEARCH);
   coroutines.all->work(coroutines.threads[w.id]);
   w.run->pass(w);
   return nullptr;
@@ -175,7 +174,7 @@ void Simulation::coroutine_body(Coroutine& self) {
       simulation.join_replicas(w, self);
     }
   });
-  w.at = 0;
+  SimPath::turn_to(&w, Activity::NONE);
 }
 
 // The operator's own co-routine goes on as the first of its replicas, if there are some.
@@ -336,10 +335,10 @@ inline uint64_t Simulation::full_time(const Port& port) const noexcept {
 template <class Wait>
 void Simulation::let_others_run(Worker& w, Wait wait) {
   SimPath::hand_over(&w);
-  const uint32_t at = w.at;
-  w.at = 0;
+  const uint32_t at = SimPath::now_doing(&w);
+  SimPath::turn_to(&w, Activity::SEARCH, w.op);
   wait(*coroutines_->all, (*coroutines_->all)[w.coroutine]);
-  w.at = at;
+  SimPath::turn_back(&w, at);
 }
 
 }  // namespace millrace::sim

@@ -122,10 +122,13 @@ class Simulation::CoroutineGraph {
                         region.sends.size());
   }
   void rests(uint32_t thread, bool suspended) const noexcept {
-    rest_of(simulation_.workers[simulation_.own_threads + thread], suspended);
+    Worker& w = simulation_.workers[simulation_.own_threads + thread];
+    SimPath::turn_to(&w, suspended ? Activity::PAUSE : Activity::TUPLES);
+    rest_of(w, suspended);
   }
   void wakes(uint32_t thread, bool suspended) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
+    SimPath::turn_to(&w, Activity::SEARCH);
     w.rest = AWAKE;
     if (suspended) {
       w.asleep.stop();

@@ -10,6 +10,7 @@
 #include "line.hpp"
 #include "software.hpp"
 #include "system.hpp"
+#include "time_use.hpp"
 
 namespace millrace::sim {
 
@@ -24,7 +25,8 @@ struct Acting {
   const Software& software;
   uint64_t& most_contenders;
   std::vector<Worker*>& bearers;  // by process: the record that a thread is in now
-  Worker* worker = nullptr;       // null: the engine acts, from outside
+  TimeUse& time_use;
+  Worker* worker = nullptr;  // null: the engine acts, from outside
 };
 
 // Not to be inlined, nor its result to be kept: who asks may go on on another thread of ours.

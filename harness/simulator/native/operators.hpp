@@ -104,7 +104,7 @@ inline Simulation::Count Simulation::profiled_output(Operator& source, Count cou
 // evenly. The fraction that is left is owed.
 inline int32_t send_profiled(Operator* op, Worker* w, Tuple* first, uint32_t count) {
   Profile& profile = *op->profile;
-  const uint32_t at = w->at;
+  const uint32_t at = SimPath::now_doing(w);
   const Slots slots = w->slots;
   for (uint32_t i = 0; i < count; ++i) check_end(profile, profile, first + i, 0);
   int64_t born = 0;
@@ -123,7 +123,7 @@ inline int32_t send_profiled(Operator* op, Worker* w, Tuple* first, uint32_t cou
       op->routes[output].sent.add(part);
       op->emitted.add(part);
       SimPath::deliver(w, &op->routes[output], profile.buffer, part);
-      w->at = at;
+      SimPath::turn_back(w, at);
       w->slots = slots;
     }
   }

@@ -43,8 +43,10 @@ inline Port* walk(Worker* w) {
     w->idle.start();
     w->waits.add(1);
     simulation.pass(*w);
+    SimPath::turn_to(w, Activity::TUPLES);
     w->rest = IDLE;
     simulation.system.sleep(*w, simulation.system.now + delay + simulation.machine.timer_slack);
+    SimPath::turn_to(w, Activity::SEARCH);
     w->rest = AWAKE;
     if (delay < software.back_off_most) delay *= software.back_off_factor;
   }
@@ -55,12 +57,13 @@ inline Port* walk(Worker* w) {
 // Figure 4.
 inline void* printed_body(void* worker) {
   auto* w = static_cast<Worker*>(worker);
+  SimPath::turn_to(w, Activity::SEARCH);
   while (Port* port = walk(w)) {
     w->drains.add(1);
     SimPlatform::drains(w, port);
     SimPath::drain(w, port, w->run->software.whole_queue ? UINT64_MAX : uint64_t{port->most}, true);
     w->run->pass(*w);
-    w->at = 0;
+    SimPath::turn_to(w, Activity::SEARCH);
     port->consuming.unlock();
     w->run->ready->push(port->index);
   }
@@ -71,8 +74,8 @@ inline void* printed_body(void* worker) {
 // looks often is looked at less often here, up to SPIN_STEP rounds at a time.
 inline void printed_reschedule(Worker* w, Port* port, uint32_t* round) {
   Simulation& simulation = *w->run;
-  const uint32_t at = w->at;
-  w->at = 0;
+  const uint32_t at = SimPath::now_doing(w);
+  SimPath::turn_to(w, Activity::ROOM, port->op);
   simulation.pass(*w);
   if (port->consuming.try_lock()) {
     if (port->ring.size() > 0) {
@@ -86,7 +89,7 @@ inline void printed_reschedule(Worker* w, Port* port, uint32_t* round) {
     *round = std::min(2 * *round + 1, 2 * SPIN_STEP);
     w->mixed += simulation.software.wait_round * *round;
   }
-  w->at = at;
+  SimPath::turn_back(w, at);
 }
 
 inline void tell_nobody(Worker*, Target*) noexcept {}

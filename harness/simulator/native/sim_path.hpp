@@ -89,8 +89,6 @@ struct SimPlatform {
   static void passes_on(Worker* w, Operator* op) noexcept {
     if (op->kind != MERGE) w->mixed += w->run->software.filter_run;
   }
-  // Time that has not passed belongs to who was executed last.
-  static void goes_on(Worker*, Operator*) noexcept {}
   static void holds(Worker* w, Operator* op, uint32_t count) {
     const uint64_t slots = op->kind == MERGE
                                ? static_cast<MergeState*>(op->own)->mask + 1
@@ -179,12 +177,16 @@ struct SimPlatform {
   // of the first one's.
   static void stream_ends(Worker* w, Operator* op) {
     if (op->lock == nullptr) return;
-    Path<SimPlatform>::acquire(w, op->lock);
+    Path<SimPlatform>::acquire(w, op->lock, op);
     op->lock->unlock();
   }
   static Mutex* lock_at_end(Operator*) noexcept { return nullptr; }
   static void ends_batch(Worker* w) {
     if (w->run->system.owed(*w) > System::LONGEST_STEP) w->run->pass(*w);
+  }
+  static void turns(Worker* w) {
+    if (w->run->time_use.on)
+      w->run->time_use.spend(*w, w->at, w->run->system.now + w->run->system.owed(*w));
   }
   static void begins_schedule(Worker*, SourceState*, int64_t) noexcept {}
   static void sleep_until(Worker* w, int64_t time, int64_t) {

@@ -39,6 +39,7 @@
 #include "software.hpp"
 #include "state.hpp"
 #include "system.hpp"
+#include "time_use.hpp"
 #include "virtual_platform.hpp"
 
 namespace millrace::sim {
@@ -166,6 +167,8 @@ class Simulation {
   }
   std::vector<uint64_t> looks;
   uint64_t looked = 0;  // times that it looked at all threads
+  TimeUse time_use;     // off, unless somebody asks before the start
+  std::vector<TimeUse::Entry> time_spent() const;
   // Fill the queues, in no time (filling.hpp).
   void fill_queues(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
 
@@ -262,7 +265,7 @@ class Simulation {
   void touch(Worker& w, Touch& record, uint64_t bytes);
   void touch_moved(Worker& w, Touch& record, uint64_t bytes);
 
-  Acting acting_{*this, system, machine, software, most_contenders, bearers_};
+  Acting acting_{*this, system, machine, software, most_contenders, bearers_, time_use};
   std::vector<Worker*> bearers_;  // by process: the record that the thread is in now
   std::unique_ptr<Coroutines, void (*)(Coroutines*)> coroutines_{nullptr, nullptr};
   ReadyPorts ready_{*this};

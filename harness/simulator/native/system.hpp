@@ -178,6 +178,7 @@ class System {
   bool wake(Thread& thread, uint32_t from, Time later = 0) {
     if (thread.state != Thread::ASLEEP) return false;
     calendar.cancel(thread.id);
+    thread.waits_since = now;
     if (thread.lingers) {  // in its run queue still: it goes on there
       RunQueue& cpu = cpus_[thread.cpu];
       change_runnable(thread, cpu, 1);
@@ -397,6 +398,7 @@ class System {
     const Time interrupt = cpu.interrupt;  // which comes in any case, before the switch
     cpu.account(thread, now + charged(interrupt + call));
     thread.state = state;
+    thread.waits_since = now;
     cpu.interrupt = 0;
     cpu.preempt_at = NEVER;
     ++switches_;
@@ -439,6 +441,7 @@ class System {
   void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time own) {
     move(thread, number);
     cpu.running = &thread;
+    if (thread.state == Thread::RUNNABLE) thread.waited += now - thread.waits_since;
     thread.state = Thread::RUNNING;
     thread.since = thread.slice_began = now + latency - own;
     calendar.schedule(thread.id, now + latency);

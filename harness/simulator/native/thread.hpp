@@ -77,6 +77,7 @@ struct Scheduled {
   uint32_t woke = UINT32_MAX;                // whom it woke last
   uint32_t flips = 0;  // how often that was another thread than before, in the last seconds
   Time flips_halved = 0;
+  Time waits_since = 0, waited = 0;  // RUNNABLE: since when; for how long in all
 
   bool owes() const noexcept { return (fp | mixed | waiting) != 0; }
   int64_t vruntime_at(Time now) const noexcept {

@@ -159,6 +159,8 @@ struct VirtualPlatform {
       Worker &from = *worker, &into = *to.worker;
       from.mixed += acting.software.coroutine_switch;
       if (into.coroutine != Worker::NO_COROUTINE) from.mixed += acting.software.coroutine_turn;
+      if (acting.time_use.on)
+        acting.time_use.spend(from, from.at, acting.system.now + acting.system.owed(from));
       acting.system.become(from, into);
       acting.bearers[into.id] = &into;
       acting.worker = &into;

@@ -16,7 +16,7 @@ STREAMS = QueueWorld("xeon", "streams-4.2", 16)
 
 
 def seen(graph: Graph, cpus: int = 16) -> Layout:
-    """As a law sees it before it begins."""
+    """Return what a law sees before it begins."""
     return layout_of(graph, Dynamic(threads=1, queued="none"), cpus)
 
 

@@ -1,4 +1,4 @@
-"""Who takes part, and that each runs as its name says."""
+"""Tests of who takes part, and that each runs as its name says."""
 
 from __future__ import annotations
 

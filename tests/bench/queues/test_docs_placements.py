@@ -1,4 +1,4 @@
-"""What docs/laws-bench.md shows of the bench of placements works as it stands."""
+"""Tests of docs/laws-bench.md: what it shows of the bench of placements works as it stands."""
 
 from __future__ import annotations
 

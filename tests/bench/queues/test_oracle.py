@@ -40,7 +40,7 @@ def drawn(seed):
 
 def test_the_search_is_nearly_as_good_as_trying_everything(monkeypatch):
     shares = []
-    for seed in range(12):
+    for seed in range(6):
         plain, bounds = drawn(seed)
         assert plain.places <= oracle.EXHAUSTIVE
         everything = best_of(plain, bounds)

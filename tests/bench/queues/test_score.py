@@ -1,4 +1,4 @@
-"""What a contestant made of a scenario, in numbers: traces by hand."""
+"""Tests of what a contestant made of a scenario, in numbers: traces by hand."""
 
 from __future__ import annotations
 

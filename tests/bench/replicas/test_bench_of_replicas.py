@@ -47,7 +47,7 @@ class Toy(Law):
         return LastPeriod(1.0)
 
     def decide(self, reading):
-        """As above."""
+        """Return the decision, as above."""
         self.seen = [*getattr(self, "seen", []), reading]
         if len(self.seen) < 3:
             return Decision(reading.threads, "waits", "waiting")

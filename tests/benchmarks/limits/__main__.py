@@ -1,9 +1,9 @@
-"""What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling,
-a user's own operators.
+"""Costs of a run besides its speed: memory, planning, latency, sleep, the work kernel,
+profiling, a user's own operators.
 
 And what simulating one costs, and how much queues differ from place to place.
 
-Run  make limits  or, for some of them,  make limits ARGS='memory latency'
+Run `make limits` or, for some of them, `make limits ARGS='memory latency'`.
 
 Each measurement has a fresh process. Figures stand beside what they should stay below; nothing is
 asserted.

@@ -1,8 +1,8 @@
-"""How much a hop over a queue differs from place to place where all places are alike: a queue in
-one of them after the other.
+"""Differences of a hop over a queue from place to place where all places are alike: a queue in one
+of them after the other.
 
 A hop is what a tuple takes longer than under manual. One CPU for both threads: what it takes is the
-sum of both sides. That places differ is told apart from runs that differ by an analysis of variance
+sum of both sides. That places differ is separated from runs that differ by an analysis of variance
 (one way, random effects; Searle, Casella and McCulloch, Variance Components, 1992, §3.5) of the
 logarithms, each round's mean taken off. *Neighbours*: queues before two operators in a row, of
 which the first both takes and pushes; there what is left over beside the first hop and half of the

@@ -1,4 +1,4 @@
-"""Whether an operator's cost is what it says: the work kernel on batches, beside dependent
+"""The cost of an operator beside what it says: the work kernel on batches, beside dependent
 multiplies in plain C++.
 """
 

@@ -1,5 +1,5 @@
-"""How long a tuple takes through a pipeline that has nothing else to do: mostly how fast sleeping
-threads wake up.
+"""Time that a tuple takes through a pipeline that has nothing else to do: mostly how fast
+sleeping threads wake up.
 """
 
 from __future__ import annotations

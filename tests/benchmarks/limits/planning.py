@@ -1,4 +1,4 @@
-"""How long it takes until a large graph could start: built, checked, planned."""
+"""Time until a large graph could start: built, checked, planned."""
 
 from __future__ import annotations
 

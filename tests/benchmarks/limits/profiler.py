@@ -1,4 +1,4 @@
-"""What it costs to know what every operator costs."""
+"""Cost of knowing what every operator costs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What simulating costs: tuples executed per second of one core, memory, and how both grow with
-threads and operators.
+"""Costs of simulating: tuples executed per second of one core, memory, and how both grow
+with threads and operators.
 
 Each row is the median of three fresh processes. A run begins with its queues half full and takes so
 many events; times are those in which it simulates, without building the graph. An *execution* is a

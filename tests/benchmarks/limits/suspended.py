@@ -1,5 +1,5 @@
-"""What a pool of threads costs that were told to sleep (ASLEEP): CPU time beside that of the same
-run without them.
+"""Cost of a pool of threads that sleep by request (ASLEEP): CPU time beside that of the same run
+without them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a tuple costs in a user's own operator that does nothing: Python callable, compiled
+"""Cost of a tuple in a user's own operator that does nothing: Python callable, compiled
 function, and a work operator.
 """
 

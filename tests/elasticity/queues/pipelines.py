@@ -89,8 +89,8 @@ def drive(
     after: Sequence[Decision] = (),
     system_cpu: float = 0.0,
 ) -> list[Decision]:
-    """What a law decides when each period passes with its threads and queues; `after`: what it has
-    decided before.
+    """Return what a law decides when each period passes with its threads and queues; `after`: what
+    it has decided before.
     """
     threads, queued = (
         (after[-1].threads, after[-1].queued) if after else (law.bounds.start, frozenset())
@@ -115,7 +115,7 @@ def drive(
 def feed(
     law: Law, throughputs: Sequence[float], costs: Sequence[float] = (), first: int = 1
 ) -> list[Decision]:
-    """What a law decides on given throughputs, its queues being as it wants them."""
+    """Return what a law decides on given throughputs, its queues being as it wants them."""
     given = iter(throughputs)
     threads, queued = law.bounds.start, frozenset()
     decisions = []
@@ -132,7 +132,7 @@ def feed(
 
 
 def counts(decisions: Sequence[Decision]) -> list[int]:
-    """How many queues after each period."""
+    """Return how many queues after each period."""
     return [len(decision.queued) for decision in decisions]
 
 

@@ -91,7 +91,7 @@ class Surface:
         self.tree = DominatorTree(self.layout)
 
     def work(self) -> np.ndarray:
-        """Of each operator, s for a tuple of each source."""
+        """Return the work of each operator, in s for a tuple of each source."""
         flop = np.array(self.layout.flop if self.flop is None else self.flop)
         return np.array(self.layout.tuples) * (flop * self.flop_s + self.call_s)
 
@@ -127,7 +127,7 @@ class Surface:
 
 
 def surface_of(graph: Graph, cpus: int, **constants: object) -> Surface:
-    """Of a graph whose ports may all have queues."""
+    """Return the surface of a graph whose ports may all have queues."""
     return Surface(layout_of(graph, Dynamic(threads=1), cpus), cpus, **constants)
 
 
@@ -151,8 +151,8 @@ def drive(
     looks: int = 0,
     **reading: float,
 ) -> list[Step]:
-    """What a law decides when the throughput of each period is that of its decision; `looks` of the
-    profiler, 0: exact.
+    """Return what a law decides when the throughput of each period is that of its decision; `looks`
+    of the profiler, 0: exact.
     """
     generator = np.random.default_rng(seed)
     queued, threads = (frozenset(), law.bounds.start)

@@ -1,4 +1,4 @@
-"""What every law that places queues must do, whatever it is fed with."""
+"""Tests of what every law that places queues must do, whatever it is fed with."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def driven(name, bounds, layout, answers, trace, switched):
 
 
 @pytest.mark.parametrize("name", ["middleware19", "streams"])
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     bounds=bounds_of_levels(),
     layout=layouts(),

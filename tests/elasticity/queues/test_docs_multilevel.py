@@ -1,4 +1,4 @@
-"""What docs/laws.md shows of laws that place queues works as it stands."""
+"""Tests of docs/laws.md: what it shows of laws that place queues works as it stands."""
 
 from __future__ import annotations
 

@@ -238,9 +238,7 @@ def test_a_change_in_load_takes_all_queues_away_and_begins_a_search_at_the_prese
 
 
 def test_after_a_change_in_load_no_costs_are_read_until_queues_have_drained_and_costs_are_all_of_after():
-    """What costs tell in between is one operator, the only one that the source's thread has
-    reached.
-    """
+    """Costs in between are of one operator, the only one that the source's thread has reached."""
     subject = law(maximum=8)
     surface = Pipeline([5.0, 5.0, 0.1, 0.1]).throughput
     decisions = drive(subject, surface, 40, (0.0, 0.49, 0.49, 0.01, 0.01))

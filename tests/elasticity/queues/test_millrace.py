@@ -1,5 +1,5 @@
-"""What the law that places queues promises: the best placement and level, bounds, climbs, settings,
-any trace.
+"""Tests of what the law that places queues promises: the best placement and level, bounds, climbs,
+settings, any trace.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_c
 
 
 def test_queues_everywhere_are_looked_at_once_though_few_keep_all_cpus_busy():
-    """What few queues lack may be seen nowhere near them: here all of them bring more, and any
-    others less than one does.
+    """A lack of few queues may show nowhere near them: here all of them bring more, and any others
+    less than one does.
     """
     surface = pipeline(operators=20)
     every = frozenset(range(len(surface.layout.ports)))

@@ -1,4 +1,4 @@
-"""When the law that places queues moves again, and when it does not."""
+"""Tests of when the law that places queues moves again, and when it does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PERIODS = 50  # enough to settle
 
 
 def slower(surface, factor):
-    """The same graph when its work takes `factor` times as long."""
+    """Return the same graph when its work takes `factor` times as long."""
     return replace(
         surface,
         flop_s=factor * surface.flop_s,
@@ -27,7 +27,7 @@ def slower(surface, factor):
 
 
 def elsewhere(surface):
-    """The same graph when the last quarter of the operators has nearly all of the work."""
+    """Return the same graph when the last quarter of the operators has nearly all of the work."""
     count = len(surface.layout.flop)
     total = sum(surface.layout.flop)
     return replace(
@@ -148,7 +148,7 @@ def test_work_that_moves_within_the_graph_is_followed():
 
 
 def test_work_that_costs_more_behind_a_queue_has_not_moved():
-    """As large tuples do, which another thread wrote: the operator that reads them first is four
+    """Large tuples do that, which another thread wrote: the operator that reads them first is four
     times as dear.
     """
     surface = pipeline(operators=8, cpus=4)

@@ -1,5 +1,5 @@
-"""How IBM Streams coordinates queues and threads: each row of its decision table; its faults are
-part of it and must stay.
+"""Tests of how IBM Streams coordinates queues and threads: each row of its decision table; its
+faults are part of it and must stay.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def test_a_graph_without_places_has_its_threads_chosen():
     ("operators", "cpus", "published_s"), [(20, 8, 290.0), (100, 16, 730.0), (100, 64, 1000.0)]
 )
 def test_it_settles_in_minutes_as_the_published_implementation_did(operators, cpus, published_s):
-    """On what surface that did, without noise, is not told; on this one it takes about as long."""
+    """The paper does not say on what surface, without noise; on this one it takes about as long."""
     surface = Pipeline([1.0] * operators, queue=2.0, contention=0.0, cpus=cpus)
     subject = StreamsOfPortsAndThreads(Bounds(2, cpus, 2), layout=pipeline(operators, cpus))
     decisions = drive(subject, surface.throughput, 150, surface.shares)

@@ -1,5 +1,5 @@
-"""How IBM Streams looks for queues: each row of its decision tables, by cases that can be followed
-by hand.
+"""Tests of how IBM Streams looks for queues: each row of its decision tables, by cases that can be
+followed by hand.
 """
 
 from __future__ import annotations

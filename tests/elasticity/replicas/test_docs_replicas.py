@@ -1,4 +1,4 @@
-"""What docs/laws-millrace.md tells of the law of replicas is what it does."""
+"""Tests of what docs/laws-millrace.md tells of the law of replicas is what it does."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What periods tell of rates and work, also where they are shorter than the way of a tuple through
-the graph.
+"""Tests of what periods tell of rates and work, also where they are shorter than the way of a tuple
+through the graph.
 """
 
 from __future__ import annotations

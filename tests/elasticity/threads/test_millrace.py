@@ -1,5 +1,5 @@
-"""What Millrace's own law promises, but for changes of load: finding the best level, bounds,
-climbs, settings, any trace.
+"""Tests of what Millrace's own law promises, but for changes of load: finding the best level,
+bounds, climbs, settings, any trace.
 """
 
 from __future__ import annotations

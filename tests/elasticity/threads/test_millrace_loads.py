@@ -1,5 +1,5 @@
-"""When Millrace's own law moves again, and when it does not: bursts, idle and crowded periods,
-loads that are new or known.
+"""Tests of when Millrace's own law moves again, and when it does not: bursts, idle and crowded
+periods, loads that are new or known.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OTHERS_ALONE = {"throughput": 9e9, "others_cpu": 1.0}
 
 @pytest.mark.parametrize("at", [0, 2, 7, 40])
 def test_idle_periods_teach_nothing(at):
-    """As if they had not been: the level stays meanwhile, and then all goes on as without them."""
+    """Idle periods leave no trace: the level stays meanwhile, and then all goes on as without them."""
     quiet, curve = levels(closed_loop(millrace(), peak_at(13), 60)), peak_at(13)
     law, level, chosen = millrace(), 1, []
     for second in range(80):

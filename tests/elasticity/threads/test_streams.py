@@ -1,5 +1,5 @@
-"""What IBM Streams does, by cases that can be followed by hand; its faults are part of it and must
-stay.
+"""Tests of what IBM Streams does, by cases that can be followed by hand; its faults are part of it
+and must stay.
 """
 
 from __future__ import annotations

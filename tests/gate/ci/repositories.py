@@ -28,7 +28,7 @@ time_budget_s: 60
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """What a CI's job has, without what tests of ours run in."""
+    """Return what a CI's job has, without what tests of ours run in."""
     mine = {
         name: value
         for name, value in os.environ.items()
@@ -48,7 +48,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def git(repository: Path, *words: str) -> str:
-    """What git prints."""
+    """Return what git prints."""
     command = ["git", "-C", str(repository), *words]
     return subprocess.run(
         command, check=True, capture_output=True, text=True, env=environment(), timeout=30

@@ -162,9 +162,8 @@ def test_the_step_ends_with_the_gates_exit_code_and_tells_it(stand_in, tmp_path,
 
 @pytest.mark.heavy
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(("number", "code", "verdict"), [(100, 0, "ok"), (130, 1, "regressed")])
-def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path, number, code, verdict):
-    origin, _ = origin_with(tmp_path, ahead=1, number=number)
+def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path):
+    origin, _ = origin_with(tmp_path, ahead=1, number=130)
     path = clone(origin, "--depth", "1")
     inputs = {
         "suite": "suite.yaml",
@@ -178,12 +177,12 @@ def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path, number, 
         TMPDIR=str(tmp_path),
         MILLRACE_LOCK=str(tmp_path / "millrace.lock"),
     )
-    assert done == code, printed
-    assert outputs == {"exit-code": str(code)}
+    assert done == 1, printed
+    assert outputs == {"exit-code": "1"}
     (cell,) = json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))[
         "gate"
     ]["cells"]
-    assert cell["verdict"] == verdict
+    assert cell["verdict"] == "regressed"
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "chain" in summary  # a row of the table that the gate itself has written
     assert "Gate: " in summary

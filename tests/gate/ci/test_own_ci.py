@@ -12,7 +12,7 @@ from tests.gate.ci.repositories import commit, environment, git
 
 ROOT = Path(__file__).resolve().parents[3]
 BEFORE = ["make lint", "make peers ARGS=crossbeam go java tbb", "make test"]
-"""What is called before the gate."""
+"""Commands before the gate."""
 
 
 @pytest.fixture

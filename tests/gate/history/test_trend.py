@@ -1,5 +1,5 @@
 """Series: hosts stay apart, what counts, levels, changes with the commits around them, drifts; and
-how all this is told.
+how all this is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who used the CPUs between two readings, on hosts that are described by files."""
+"""Tests of who used the CPUs between two readings, on hosts that are described by files."""
 
 from __future__ import annotations
 

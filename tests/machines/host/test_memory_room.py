@@ -1,4 +1,4 @@
-"""How much memory a run may take, on hosts whose cgroups are described by files."""
+"""Tests of how much memory a run may take, on hosts whose cgroups are described by files."""
 
 from __future__ import annotations
 

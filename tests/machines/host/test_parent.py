@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from harness.machines.constants import ROOT
+from harness.files.places import CODE as ROOT
 from harness.machines.host.parent import ending_with_us
 
 STARTER = """

@@ -17,7 +17,7 @@ from harness.errors import RunFailed, UserError
 from studies.gate_error_rates import inject
 
 ROOT = Path(__file__).resolve().parents[3]
-NATIVE = ROOT / "harness" / "runtime" / "native"
+NATIVE = ROOT / "harness" / "native"
 
 PROGRAM = r"""
 #include <cstdio>
@@ -72,7 +72,7 @@ def git(repository: Path, *words: str) -> str:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A repository with the header that is patched, as it is here."""
-    target = tmp_path / "project" / "harness" / "runtime" / "native"
+    target = tmp_path / "project" / "harness" / "native"
     target.mkdir(parents=True)
     shutil.copy(NATIVE / "flop.hpp", target)
     git(tmp_path, "init", "--quiet", "project")
@@ -83,14 +83,14 @@ def repository(tmp_path: Path) -> Path:
 
 def patched(directory: Path) -> Path:
     """The native headers with the patch applied."""
-    shutil.copytree(NATIVE, directory / "harness" / "runtime" / "native")
+    shutil.copytree(NATIVE, directory / "harness" / "native")
     subprocess.run(
         ["git", "apply", "--unsafe-paths", f"--directory={directory}", str(inject.PATCH)],
         check=True,
         cwd="/",
     )
     shutil.copy(inject.HEADER, directory / inject.HEADER_IN_TREE)
-    return directory / "harness" / "runtime" / "native"
+    return directory / "harness" / "native"
 
 
 def test_the_patch_still_fits_the_runtime() -> None:

@@ -83,7 +83,7 @@ ARMS = [WorkAmount("flop", wanted) for wanted in (1.01, 1.06, 1.2)]
 
 @pytest.fixture
 def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Processes:
-    """What a sitting measures instead of real ones."""
+    """Return what a sitting measures instead of real ones."""
     made = Processes()
     monkeypatch.setattr("harness.gate.sample.take", made)
     monkeypatch.setattr("harness.gate.tree.prepare", lambda *_: {"base": TREE})
@@ -135,11 +135,9 @@ def test_others_are_made_to_disturb_a_sitting_only_if_asked(
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(180)  # 250 processes
+@pytest.mark.timeout(180)  # 120 processes
 def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) -> None:
-    made = sit(
-        SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, true_calls=2, disturb="half")
-    )
+    made = sit(SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, true_calls=1))
     found = read(repository.parent / "recording" / SAMPLES)
     assert found.arms["flop 1.1"].amount == pytest.approx(100_000_000, rel=0.2)
     assert found.rounds
@@ -147,11 +145,9 @@ def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) 
     (block, *_) = found.blocks("other", "flop 1.1")
     assert max(block.of("other", "base")) < min(block.of("other", "head"))
     same, slower = ([call.exit_code for call in made[arm]] for arm in (SAME, "flop 1.1"))
-    assert Exit.OK in same and set(same) <= {
-        Exit.OK,
-        Exit.HOST_UNSTABLE,
-    }  # one call in a hundred may find base and base apart
-    assert Exit.REGRESSED in slower and set(slower) <= {Exit.REGRESSED, Exit.HOST_UNSTABLE}
+    # one call in a hundred may find base and base apart
+    assert len(same) == 1 and set(same) <= {Exit.OK, Exit.HOST_UNSTABLE}
+    assert len(slower) == 1 and set(slower) <= {Exit.REGRESSED, Exit.HOST_UNSTABLE}
     assert all(call.verdicts["other"] is Verdict.REGRESSED for call in made["flop 1.1"])
     status = subprocess.run(
         ["git", "-C", str(repository), "status", "--porcelain"],

@@ -1,0 +1,61 @@
+"""`millrace doctor`: what disturbs measurements on this machine, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from dataclasses import asdict
+
+from harness.cli.arguments import seconds
+from harness.measurement.doctor import examine, wrong_in
+from harness.terminal.output import say
+
+SUMMARY = "say what disturbs measurements on this machine, and what to do about it"
+
+WATCH_S, SHORTEST_S = 2.0, 0.1
+WIDTH = 100
+
+DESCRIPTION = """\
+Looks at the frequency governor and turbo, CPUs that share a core, other processes, the hypervisor,
+interruptions, quotas, huge pages and the clock. It changes nothing: for what is wrong it shows the
+command that helps. Every record tells of such disturbances too, in its object `host`.
+
+The exit code is 0 whatever it finds.
+
+examples:
+  millrace doctor
+      watch the machine for two seconds
+
+  millrace doctor --watch 60
+      watch it for a minute, to catch neighbours that come and go"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `doctor`."""
+    parser.add_argument(
+        "--watch",
+        type=seconds(SHORTEST_S),
+        default=WATCH_S,
+        metavar="S",
+        help="seconds to watch other processes (default: %(default)g)",
+    )
+    parser.add_argument("--json", action="store_true", help="write JSON: one object a finding")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examine this machine, and report."""
+    findings = examine(args.watch)
+    if args.json:
+        say(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return 0
+    lines = []
+    for finding in findings:
+        mark = "!" if finding.advice else " "
+        head = f"{mark} {finding.topic:<20}"
+        lines += textwrap.wrap(f"{head}{finding.seen}", WIDTH, subsequent_indent=" " * 22)
+        lines += [f"{'':22}-> {finding.advice}"] if finding.advice else []
+    wrong = wrong_in(findings)
+    found = ", ".join(finding.topic for finding in wrong) or "nothing"
+    say("\n".join([*lines, "", f"what disturbs measurements here: {found}"]))
+    return 0

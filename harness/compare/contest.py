@@ -1,0 +1,244 @@
+"""The runs of a comparison: in random order, each by itself, until the best is known or time is up.
+
+Runs come in blocks of two of each arm (`standing`). After each block the arms that are proven
+worse than all leaders are not run any more. At a paced source each arm also runs at full speed,
+beside each run at the rate: that shows the highest rate which it sustains.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Protocol
+
+from harness.compare.standing import SAME, ArmRatio, Standing
+from harness.gate.order import PAIRS
+from harness.measurement.interval import mean_interval
+from harness.measurement.records import rate_of
+from harness.measurement.spec import Run
+
+Record = dict[str, Any]
+Execute = Callable[[Run, Callable[[str], None]], Record]
+"""Does a run and returns its record; the function gets its phases, on any thread."""
+
+KEPT_UP = 0.98  # share of a paced source's rate that must be sent; less is not sustained
+ESTIMATED_RUN_S = 5.0  # of a run before there was any: a guess
+
+
+class By(StrEnum):
+    """Quantity by which arms are compared."""
+
+    THROUGHPUT = "throughput"
+    LATENCY = "latency"  # its 99 % quantile
+
+
+class ContestEnd(StrEnum):
+    """Reason why a comparison ended."""
+
+    KNOWN = "the best is known"
+    BUDGET = "the budget is used up"
+    INTERRUPTED = "interrupted"
+    FAILED = "fewer than two arms ran correctly"
+
+
+@dataclass
+class Contender:
+    """An arm with its runs so far. `words`: the arm in a sentence."""
+
+    name: str
+    words: str
+    run: Run
+    records: list[Record] = field(default_factory=list)  # correct ones
+    at_full_speed: list[Record] = field(default_factory=list)  # of a paced source
+    failure: str = ""  # why it is out; "": it is not
+    longest_s: float = 0.0  # that a run of it took
+    notes: list[str] = field(default_factory=list)  # what a reader should know
+
+    def mean(self, value: Callable[[Record], float | None]) -> float | None:
+        """Return the mean of a quantity over its runs; None if no run has it."""
+        known = [each for each in map(value, self.records) if each is not None]
+        return statistics.fmean(known) if known else None
+
+    @property
+    def throughput(self) -> tuple[float, float, float] | None:
+        """Mean throughput with its 95 % interval [tuples/s]; None for fewer than two runs."""
+        rates = [rate_of(record) or 0.0 for record in self.records]
+        return mean_interval(rates) if len(rates) > 1 else None
+
+    @property
+    def sustained(self) -> float | None:
+        """Highest rate that all sources together sustain [tuples/s]; None if they are not paced."""
+        rates = [_sent_per_s(record) for record in self.at_full_speed]
+        return statistics.fmean(rates) if rates else None
+
+    @property
+    def settled(self) -> int:
+        """Number of its runs that settled."""
+        return sum(record["settled"] for record in self.records)
+
+
+class Audience(Protocol):
+    """Receiver of progress."""
+
+    def phase(self, text: str) -> None:
+        """Show the phase of the current run. Any thread may call this."""
+
+    def ran(self) -> None:
+        """Show that a run has ended."""
+
+
+@dataclass
+class Contest:
+    """Comparison of arms on one graph with one set of parameters.
+
+    `budget_s` counts from the first run. `offered_per_s`: rate of all paced sources together; None
+    if they send as fast as they can.
+    """
+
+    title: str
+    parameters: Mapping[str, int | str]
+    contenders: Sequence[Contender]
+    by: By
+    alpha: float
+    budget_s: float
+    seed: int
+    offered_per_s: float | None = None
+    blocks: int = 0
+    ended: ContestEnd | None = None
+    started_s: float | None = None
+    finished_s: float | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        names = [each.name for each in self.contenders]
+        latency = self.by is By.LATENCY
+        self.standing = Standing(names, self.alpha, latency, exact=self.simulated)
+        self._draw = random.Random(self.seed)
+        self._leaders = names
+
+    @property
+    def simulated(self) -> bool:
+        """True if the runs are simulated."""
+        return self.contenders[0].run.simulated
+
+    @property
+    def paced(self) -> bool:
+        """True if a source has a rate."""
+        return self.offered_per_s is not None
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the first run began."""
+        if self.started_s is None:
+            return 0.0
+        return (self.finished_s or self.clock()) - self.started_s
+
+    @property
+    def running(self) -> list[Contender]:
+        """Arms without a failure."""
+        return [each for each in self.contenders if not each.failure]
+
+    @property
+    def leaders(self) -> list[Contender]:
+        """Arms of which one is the best; the one that seems best comes first."""
+        by_name = {each.name: each for each in self.contenders}
+        return [by_name[name] for name in self._leaders]
+
+    @property
+    def decided(self) -> bool:
+        """True if something is proven: an arm is worse than the best."""
+        return len(self._leaders) < len(self.running)
+
+    def to_best(self, arm: Contender) -> ArmRatio:
+        """Return how many times as good an arm is as the best one, with the ends of the interval.
+        The estimate is 1 for the first leader.
+        """
+        if self._leaders == [arm.name]:
+            return SAME
+        return self.standing.to_best(arm.name, self._leaders)
+
+    def compare(self, execute: Execute, audience: Audience) -> None:
+        """Run the arms until the best is known or the budget is used up. An interrupt ends it, and
+        is raised again.
+        """
+        self.started_s = self.clock()
+        try:
+            while self.ended is None:
+                self._run_block(execute, audience)
+        except KeyboardInterrupt:
+            self.ended = ContestEnd.INTERRUPTED
+            raise
+        finally:
+            self.finished_s = self.clock()
+
+    def _run_block(self, execute: Execute, audience: Audience) -> None:
+        speeds = (False, True) if self.paced else (False,)
+        order = [(each, full) for each in self.leaders for full in speeds for _ in range(PAIRS)]
+        self._draw.shuffle(order)
+        values: dict[str, list[float]] = defaultdict(list)
+        for place, (arm, full) in enumerate(order):
+            if arm.failure:
+                continue
+            if self.elapsed_s + (arm.longest_s or ESTIMATED_RUN_S) > self.budget_s:
+                self.ended = ContestEnd.BUDGET
+                return
+            value = self._run(arm, full, place, execute, audience)
+            if value is not None and not full:
+                values[arm.name].append(value)
+            audience.ran()
+        whole = {name: tuple(each) for name, each in values.items() if len(each) == PAIRS}
+        self.standing.add(whole)  # type: ignore[arg-type]
+        self.blocks += 1
+        if len(self.running) < min(2, len(self.contenders)):
+            self.ended = ContestEnd.FAILED
+        self._leaders = self.standing.leaders([each.name for each in self.running])
+        if len(self._leaders) == 1 and self.ended is None:
+            self.ended = ContestEnd.KNOWN
+        audience.ran()
+
+    def _run(
+        self, arm: Contender, full: bool, place: int, execute: Execute, audience: Audience
+    ) -> float | None:
+        """Do one run; return its value, or None if it is at full speed or has failed."""
+        runs = arm.at_full_speed if full else arm.records
+        run = replace(arm.run, full_speed=full, repeat=len(runs), order_in_block=place)
+        what = f"{arm.name} at full speed" if full else arm.name
+        began_s = self.clock()
+        record = execute(run, lambda phase: audience.phase(f"{what}: {phase}"))
+        arm.longest_s = max(arm.longest_s, self.clock() - began_s)
+        value = _value(record, By.THROUGHPUT if full else self.by)
+        if record["error"] is not None or not record["correct"]:
+            arm.failure = (record["error"] or "not correct").splitlines()[0]
+        elif value is None:
+            arm.failure = "no tuple arrived in the measured window"
+        else:
+            runs.append(record)
+        return value
+
+
+def keeps_up(arm: Contender, offered_per_s: float) -> bool | None:
+    """Return True if an arm's sources sent as many tuples as they should; None if nothing is
+    known.
+    """
+    sent = arm.mean(_sent_per_s)
+    return None if sent is None else sent >= KEPT_UP * offered_per_s
+
+
+def _value(record: Record, by: By) -> float | None:
+    """Return what a run is compared by; None if it has none above 0."""
+    if by is By.THROUGHPUT:
+        return rate_of(record) or None
+    return (record["latency_ns"] or {}).get("p99") or None
+
+
+def _sent_per_s(record: Record) -> float:
+    """Return the rate at which all sources sent tuples in the window [tuples/s]."""
+    samples = record["samples"]
+    elapsed_s = sum(sample["elapsed_s"] for sample in samples)
+    sent = sum(sample["source_tuples_per_s"] * sample["elapsed_s"] for sample in samples)
+    return sent / elapsed_s if elapsed_s > 0 else 0.0

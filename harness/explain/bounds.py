@@ -1,0 +1,207 @@
+"""Bounds of a run's throughput, from what its operators cost and which of them may be executed at
+once.
+
+Each bound says how far it is used. A run that uses a bound fully cannot be faster as long as the
+bound stays what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.explain.shares import USEFUL, OperatorShares, ThreadShares
+
+OPERATOR, SOURCE, PATH, CPUS, IN_FLIGHT = "operator", "source", "path", "CPUs", "in flight"
+
+PACED = 0.02  # share of its time for which a source waits, from which on its schedule bounds it
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Upper bound of the throughput at the sinks.
+
+    `used`: throughput over the bound. `members`: the operators that make it, by name. `limit`:
+    threads, or CPUs, that may work on them at once; of `IN_FLIGHT` the tuples.
+    """
+
+    kind: str
+    members: tuple[str, ...]
+    used: float
+    limit: float
+    tuples_per_s: float | None  # None: nothing arrived, or it is not used at all
+
+
+def bounds_of(
+    operators: Sequence[OperatorShares],
+    threads: Sequence[ThreadShares],
+    elapsed_s: float,
+    cpus: float,
+    rate: float | None,
+) -> list[Bound]:
+    """Return all bounds, the one that is used most first. `cpus`: that others leave; `rate`:
+    throughput at the sinks [tuples/s].
+    """
+    found = [
+        *_of_operators(operators, rate),
+        *_of_sources(operators, threads, elapsed_s, rate),
+        *_of_paths(operators, rate),
+        *_of_source_threads(operators, threads, elapsed_s, rate),
+        *_in_flight(operators, elapsed_s, rate),
+        _bound(
+            CPUS, (), sum(operator.busy for operator in operators) / max(cpus, 1e-9), cpus, rate
+        ),
+    ]
+    best: dict[tuple[str, tuple[str, ...]], Bound] = {}
+    for bound in found:
+        key = (bound.kind, bound.members)
+        if key not in best or best[key].used < bound.used:
+            best[key] = bound
+    return sorted(best.values(), key=lambda bound: -bound.used)
+
+
+def _bound(
+    kind: str, members: tuple[str, ...], used: float, limit: float, rate: float | None
+) -> Bound:
+    used = min(used, 1.0)
+    return Bound(kind, members, used, limit, rate / used if rate and used > 0.0 else None)
+
+
+def _of_operators(operators: Sequence[OperatorShares], rate: float | None) -> list[Bound]:
+    """An operator is executed by one thread at a time, unless it has replicas."""
+    return [
+        _bound(OPERATOR, (each.name,), each.busy / each.most_threads, each.most_threads, rate)
+        for each in operators
+        if each.kind != "source"
+    ]
+
+
+def _of_sources(
+    operators: Sequence[OperatorShares],
+    threads: Sequence[ThreadShares],
+    elapsed_s: float,
+    rate: float | None,
+) -> list[Bound]:
+    """A source that waits for its next tuple bounds the run fully; another one as it is busy."""
+    whole_s = sum(thread.time_s for thread in threads)
+    found = []
+    for each in operators:
+        if each.kind != "source":
+            continue
+        paused = each.shares["idle"] * whole_s / elapsed_s if elapsed_s > 0.0 else 0.0
+        used = 1.0 if paused >= PACED else each.busy
+        found.append(_bound(SOURCE, (each.name,), used, 1, rate))
+    return found
+
+
+def region_of(operators: Sequence[OperatorShares]) -> dict[str, tuple[str, ...]]:
+    """Return, by operator, where the calls begin by which it is executed: at a source, or at an
+    operator with a queue. Several: more than one thread may come to it.
+    """
+    heads: dict[str, tuple[str, ...]] = {}
+    for each in _in_order(operators):
+        if each.kind == "source" or each.queue_capacity is not None:
+            heads[each.name] = (each.name,)
+        else:
+            of = [head for before in each.behind for head in heads.get(before, ())]
+            heads[each.name] = tuple(dict.fromkeys(of))
+    return heads
+
+
+def _of_paths(operators: Sequence[OperatorShares], rate: float | None) -> list[Bound]:
+    """Operators that are executed by calls from one place on: one thread at a time is on the
+    path.
+    """
+    members: dict[str, list[OperatorShares]] = {}
+    regions = region_of(operators)
+    for each in operators:
+        if len(regions[each.name]) == 1 and each.most_threads == 1:
+            members.setdefault(regions[each.name][0], []).append(each)
+    return [
+        _bound(PATH, tuple(each.name for each in path), sum(each.busy for each in path), 1, rate)
+        for path in members.values()
+        if len(path) > 1
+    ]
+
+
+def _of_source_threads(
+    operators: Sequence[OperatorShares],
+    threads: Sequence[ThreadShares],
+    elapsed_s: float,
+    rate: float | None,
+) -> list[Bound]:
+    """Operators that the threads of several sources come to by calls: these threads execute all of
+    their paths.
+    """
+    busy = {
+        thread.name: sum(thread.shares[name] for name in USEFUL) * thread.time_s / elapsed_s
+        for thread in threads
+        if elapsed_s > 0.0
+    }
+    regions = region_of(operators)
+    found = []
+    for heads in dict.fromkeys(heads for heads in regions.values() if len(heads) > 1):
+        own = [busy[f"source {head}"] for head in heads if f"source {head}" in busy]
+        path = tuple(name for name, of in regions.items() if set(of) <= set(heads))
+        if len(own) == len(heads):
+            found.append(_bound(PATH, path, sum(own) / len(own), len(own), rate))
+    return found
+
+
+def critical_path(operators: Sequence[OperatorShares]) -> list[OperatorShares]:
+    """Return the operators on the way of a tuple that takes longest."""
+    by_name = {each.name: each for each in operators}
+    longest_ns: dict[str, float] = {}
+    before: dict[str, str] = {}
+    for each in _in_order(operators):
+        ways = [(longest_ns[name], name) for name in each.behind if name in longest_ns]
+        longest_ns[each.name] = each.tuple_ns
+        if ways:
+            time_ns, before[each.name] = max(ways)
+            longest_ns[each.name] += time_ns
+    path = [max(longest_ns, key=lambda name: longest_ns[name])] if longest_ns else []
+    while path and path[-1] in before:
+        path.append(before[path[-1]])
+    return [by_name[name] for name in reversed(path)]
+
+
+def _in_flight(
+    operators: Sequence[OperatorShares], elapsed_s: float, rate: float | None
+) -> list[Bound]:
+    """Little's law on the critical path: no more tuples are on it than its queues hold, and each is
+    there as long as its work takes at least.
+    """
+    path = critical_path(operators)
+    capacities = [each.queue_capacity for each in path if each.queue_capacity is not None]
+    if not capacities or elapsed_s <= 0.0:
+        return []
+    room = sum(capacities) + 1
+    path_s = sum(each.tuple_ns for each in path) / 1e9
+    return [
+        _bound(
+            IN_FLIGHT,
+            tuple(each.name for each in path),
+            path[0].tuples / elapsed_s * path_s / room,
+            room,
+            rate,
+        )
+    ]
+
+
+def _in_order(operators: Sequence[OperatorShares]) -> list[OperatorShares]:
+    """Return the operators so that each comes after those that send to it. There are no cycles: a
+    control port is an operator of its own, which sends nothing on.
+    """
+    by_name = {each.name: each for each in operators}
+    ordered: dict[str, OperatorShares] = {}
+    for each in operators:
+        stack = [(each, iter(each.behind))]
+        while stack:
+            last, rest = stack[-1]
+            before = next((name for name in rest if name not in ordered), None)
+            if before is None:
+                ordered[last.name] = last
+                stack.pop()
+            else:
+                stack.append((by_name[before], iter(by_name[before].behind)))
+    return list(ordered.values())

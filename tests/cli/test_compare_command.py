@@ -1,0 +1,101 @@
+"""`millrace compare`, end to end on simulated machines, which take no time and have no noise."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from harness.cli import main
+from harness.cli.arguments import span
+
+XEON = ["compare", "pipeline", "--set", "operators=3", "--machine", "xeon", "--duration", "0.002"]
+ARMS = ["--model", "manual", "--model", "dynamic:threads=2"]
+
+
+def test_it_says_which_arm_is_the_fastest(capsys, tmp_path):
+    page, picture, log = (tmp_path / name for name in ("a.html", "a.png", "a.jsonl"))
+    outputs = ["--html", str(page), "--png", str(picture), "--records", str(log)]
+    assert main([*XEON, "--set", "cost=10000", *ARMS, *outputs]) == 0
+    out = capsys.readouterr().out
+    last = out.rstrip().splitlines()[-1]
+    assert last.startswith("dynamic with 2 threads is ")
+    assert "times as fast as manual [" in last
+    assert last.endswith("(simulated on xeon)")
+    assert "SIMULATED" in page.read_text() and picture.stat().st_size > 1000
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert Counter(record["arm"] for record in records) == {"manual": 6, "dynamic-2": 6}
+
+
+def test_several_values_make_a_comparison_of_each(capsys):
+    assert main([*XEON, "--set", "cost=1,10000", *ARMS, "--export", "json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert [each["parameters"]["cost"] for each in (first, second)] == [1, 10000]
+    assert first["alpha"] == second["alpha"] == 0.025
+    assert second["sentence"].startswith("dynamic with 2 threads is ")
+
+
+def test_an_export_goes_to_its_file(capsys, tmp_path):
+    table = tmp_path / "table.tex"
+    assert main([*XEON, *ARMS, "--export", "latex", "-o", str(table)]) == 0
+    assert r"\begin{tabular}" in table.read_text()
+    assert "manual" in capsys.readouterr().out
+
+
+PACED = """\
+name: paced
+operators:
+  - {source: source, rate: 200000}
+  - {work: work, cost: 1000}
+  - {sink: sink}
+streams:
+  - source -> work
+  - work -> sink
+"""
+
+
+def test_a_paced_source_shows_latency_and_the_highest_rate(capsys, tmp_path):
+    graph = tmp_path / "paced.yaml"
+    graph.write_text(PACED)
+    assert main(["compare", str(graph), *XEON[4:], *ARMS, "--budget", "20s"]) == 0
+    out = capsys.readouterr().out
+    assert "offered 200 k tuples/s" in out
+    assert "highest rate" in out and "keeps up" in out
+    assert "p99 latency" in out.splitlines()[-1] or "cannot be distinguished" in out
+
+
+OWN = """\
+from harness.graph import Graph
+
+
+def graph():
+    graph = Graph("own")
+    own = graph.python("own", lambda tuple, port: tuple)
+    graph.connect(graph.source("source"), own)
+    graph.connect(own, graph.sink("sink"))
+    return graph
+"""
+
+
+def test_a_raised_number_of_threads_is_said_in_a_line(capsys, tmp_path):
+    from harness.cli import compare
+    from harness.cli.parser import OneLineParser
+
+    graph = tmp_path / "own.py"
+    graph.write_text(OWN)
+    parser = OneLineParser()
+    compare.add_arguments(parser)
+    words = [str(graph), "--model", "manual", "--model", "dynamic:threads=1"]
+    (contest,) = compare._contests(parser.parse_args(words))
+    assert [arm.name for arm in contest.contenders] == ["manual", "dynamic-2"]
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "dynamic-1: threads 1 becomes 2: graph 'own' needs one more than" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("90", 90), ("90s", 90), ("3m", 180), ("1h", 3600), ("1m30s", 90)]
+)
+def test_a_budget_is_a_time(text, expected):
+    assert span(text) == expected

@@ -1,0 +1,166 @@
+"""A comparison runs its arms in turns, stops when the best is known, and says what it found."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+
+import pytest
+
+from harness.compare import report
+from harness.compare.contest import By, ContestEnd
+from harness.compare.export import FORMATS, export
+from tests.compare.made_contests import Host, Silent, compared, contest, made_record
+
+
+def test_it_ends_when_the_best_is_known():
+    made, host = compared({"a": 100.0, "b": 150.0, "c": 90.0})
+    assert made.ended is ContestEnd.KNOWN
+    assert [arm.name for arm in made.leaders] == ["b"]
+    assert host.now_s < 60
+
+
+def test_it_ends_within_the_budget_and_says_so():
+    made, host = compared({"a": 100.0, "b": 100.0}, budget_s=40.0)
+    assert made.ended is ContestEnd.BUDGET
+    assert host.now_s <= 40.0
+    assert "cannot be distinguished: the budget of 40 s is used up" in report.sentence(made)
+
+
+def test_a_budget_for_no_look_says_how_much_is_needed():
+    made, _ = compared({"a": 100.0, "b": 900.0}, budget_s=9.0)
+    assert "a first look takes 3; --budget 1m may do" in report.sentence(made)
+
+
+def test_a_block_has_two_runs_of_each_arm_in_random_order():
+    _, host = compared({"a": 1.0, "b": 1.0, "c": 1.0}, budget_s=300.0)
+    blocks = [
+        tuple(run.arm for run in host.runs[first : first + 6])
+        for first in range(0, len(host.runs) - 5, 6)
+    ]
+    assert all(Counter(block) == {"a": 2, "b": 2, "c": 2} for block in blocks)
+    assert len(set(blocks)) > len(blocks) / 2
+
+
+def test_an_arm_that_is_proven_worse_is_not_run_any_more():
+    made, host = compared({"a": 1.0, "b": 1.0, "slow": 0.3}, budget_s=120.0)
+    of = Counter(run.arm for run in host.runs)
+    assert of["slow"] == 2 * made.standing.looks.first
+    assert of["a"] > of["slow"]
+    assert report.sentence(made).endswith("cannot be distinguished from it")
+    assert "times as fast as arm slow [" in report.sentence(made)
+
+
+def test_the_sentence_names_best_ratio_and_interval():
+    made, _ = compared({"a": 100.0, "b": 153.0}, noise=0.001)
+    assert report.sentence(made).startswith("arm b is 1.53 times as fast as arm a [1.5")
+
+
+def failing(run, rate):
+    return made_record(run, rate, error="lost 3 tuples\nmore" if run.arm == "b" else None)
+
+
+def test_an_arm_that_fails_is_left_out_and_named():
+    made, _ = compared({"a": 1.0, "b": 5.0, "c": 2.0}, make=failing)
+    assert [arm.name for arm in made.leaders] == ["c"]
+    assert "b is left out: lost 3 tuples" in report.notes(made)
+    assert len(made.contenders[1].records) == 0
+
+
+def test_one_arm_left_is_no_comparison():
+    made, _ = compared({"a": 1.0, "b": 5.0}, make=failing)
+    assert made.ended is ContestEnd.FAILED
+    assert report.sentence(made).startswith("nothing is compared")
+
+
+def test_an_arm_through_which_no_tuple_comes_has_failed():
+    made, _ = compared({"a": 1.0, "b": 0.0, "c": 3.0})
+    assert "no tuple arrived" in made.contenders[1].failure
+
+
+def test_an_interrupt_keeps_what_was_found():
+    host = Host({"a": 1.0, "b": 1.0})
+    made = contest(host)
+
+    def execute(run, announce):
+        if len(host.runs) == 5:
+            raise KeyboardInterrupt
+        return host.execute(run, announce)
+
+    with pytest.raises(KeyboardInterrupt):
+        made.compare(execute, Silent())
+    assert made.ended is ContestEnd.INTERRUPTED
+    assert "interrupted after 1 block" in report.sentence(made)
+
+
+# -- a paced source --------------------------------------------------------------------------------
+
+
+def paced(run, rate):
+    """Arm b answers faster, but a sustains more."""
+    if run.full_speed:
+        return made_record(run, 900.0 if run.arm == "a" else 400.0)
+    sent = 200.0 if run.arm == "a" else 150.0
+    return made_record(run, 200.0, p99=rate, sent=sent)
+
+
+def test_a_paced_source_is_compared_by_latency_and_run_at_full_speed():
+    made, host = compared({"a": 2e6, "b": 1e6}, make=paced, by=By.LATENCY, offered=200.0)
+    assert [arm.name for arm in made.leaders] == ["b"]
+    assert Counter(run.full_speed for run in host.runs)[True] == len(host.runs) / 2
+    assert report.sentence(made).startswith("arm b has the least p99 latency: that of arm a is 2")
+    rows = {arm.name: arm for arm in made.contenders}
+    assert (rows["a"].sustained, rows["b"].sustained) == (900.0, 400.0)
+    titles, cells = report.table_of(made)
+    keeps = {row[0]: row[titles.index("keeps up")] for row in cells}
+    assert keeps == {"a": "yes", "b": "NO"}
+
+
+def test_columns_of_paced_sources_are_shown_there_only():
+    made, _ = compared({"a": 1.0, "b": 2.0})
+    assert "highest rate" not in report.table_of(made)[0]
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+def test_each_format_holds_each_arm():
+    made, _ = compared({"a_1": 1.0, "b": 2.0})
+    for kind in FORMATS:
+        text = export([made], kind)
+        assert text.endswith("\n")
+        assert ("a\\_1" if kind == "latex" else "a_1") in text, kind
+
+
+def test_csv_and_json_hold_the_numbers_unrounded():
+    made, _ = compared({"a": 1.0, "b": 2.0})
+    (best, worse) = csv.DictReader(io.StringIO(export([made], "csv")))
+    assert (best["arm"], worse["arm"], best["cost"]) == ("b", "a", "1")
+    data = json.loads(export([made], "json"))[0]
+    assert data["sentence"] == report.sentence(made)
+    found = data["arms"][1]
+    assert found["to_best_low"] < found["to_best"] < found["to_best_high"] < 1.0
+    assert float(worse["to_best"]) == found["to_best"]
+
+
+def test_parameters_make_a_table_over_them():
+    first, _ = compared({"a": 1.0, "b": 2.0}, cost=1)
+    second, _ = compared({"a": 2.0, "b": 1.0}, cost=10)
+    head, *rows = [line.split() for line in report.overview([first, second])]
+    assert head == ["cost", "a", "b", "best"]
+    assert [(row[0], row[-1]) for row in rows] == [("1", "b"), ("10", "a")]
+    assert "cost=10: arm a is " in "\n".join(report.lines_of([first, second]))
+
+
+def test_the_page_holds_sentence_table_and_picture():
+    from harness.compare.picture import page_of
+
+    made, _ = compared({"a": 1.0, "b": 2.0})
+    page = page_of([made])
+    assert report.sentence(made) in page
+    assert page.count("<svg") == 1
+    assert "http://" not in page.replace("http://www.w3.org", "").replace(
+        "http://purl.org", ""
+    ).replace("http://creativecommons.org", "")

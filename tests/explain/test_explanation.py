@@ -1,0 +1,272 @@
+"""Explanations of made-up runs: shares that add up, the nearest bound, and the words for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import UserError
+from harness.explain import explain
+from harness.explain.report import report, side_by_side
+from tests.explain.made_records import operator, record, thread
+
+SOURCE = operator("source", "source")
+
+
+def chain(*operators, **facts):
+    """Operators one behind the other, each with what `facts` says."""
+    linked = [SOURCE]
+    for each in operators:
+        linked.append({**each, "behind": [linked[-1]["name"]], **facts})
+    return linked
+
+
+def test_shares_of_threads_and_of_operators_add_up_to_all_time():
+    told = explain(
+        record(
+            chain(operator("parse"), operator("sink", "sink"), queue_capacity=100),
+            [
+                thread("source source", ("make", "source", 0.3), ("room", "parse", 0.7)),
+                thread(
+                    "scheduler thread 0",
+                    ("work", "parse", 0.5),
+                    ("move", "parse", 0.2),
+                    ("search", None, 0.1),
+                    ("ready", "parse", 0.2),
+                ),
+            ],
+            others_cpus=0.5,
+        )
+    )
+    for thread_ in told.threads:
+        assert sum(thread_.shares.values()) == pytest.approx(1.0)
+    assert sum(told.shares.values()) == pytest.approx(1.0)
+    of_operators = sum(sum(each.shares.values()) for each in told.operators)
+    assert of_operators == pytest.approx(1.0 - told.shares["looking"])
+    assert told.threads_s == pytest.approx(2.0)
+
+
+def test_time_without_a_cpu_is_shared_out_by_who_used_the_cpus():
+    busy = thread("port thread of a", ("work", "a", 0.5), ("ready", "a", 0.5))
+    other = thread("port thread of b", ("work", "b", 0.5), ("tuples", "b", 0.5))
+    operators = chain(operator("a"), operator("b"), queue_capacity=10)
+    told = explain(record(operators, [busy, other], others_cpus=1.5))
+    # of what ran beside the first thread, 1.5 CPUs were others' and 0.5 the second thread's
+    assert told.threads[0].shares["stolen"] == pytest.approx(0.5 * 1.5 / 2.0)
+    assert told.threads[0].shares["no CPU"] == pytest.approx(0.5 * 0.5 / 2.0)
+    assert "other programs, which had 1.5 of 2 CPUs" in " ".join(told.sentences)
+
+
+def test_an_operator_that_is_always_busy_bounds_the_run_and_replicas_would_help():
+    operators = chain(operator("parse", replicable=True), operator("sink", "sink"))
+    for each in operators[1:]:
+        each["queue_capacity"] = 100
+    told = explain(
+        record(
+            operators,
+            [thread("scheduler thread 0", ("work", "parse", 0.97), ("search", None, 0.03))],
+        )
+    )
+    assert (told.bounds[0].kind, told.bounds[0].members) == ("operator", ("parse",))
+    assert told.bounds[0].used == pytest.approx(0.97)
+    assert told.bounds[0].tuples_per_s == pytest.approx(1e6 / 0.97)
+    assert told.headline == (
+        "bound by `parse`: it is busy 97 % of the time and can use only one thread; replicas "
+        "would help (--model coroutine --replicas N)"
+    )
+
+
+def test_replicas_raise_the_bound_of_an_operator():
+    operators = chain(operator("parse", most_threads=4, queue_capacity=100))
+    told = explain(record(operators, [thread(f"t{i}", ("work", "parse", 0.4)) for i in range(4)]))
+    bound = next(each for each in told.bounds if each.members == ("parse",))
+    assert bound.used == pytest.approx(0.4)
+
+
+def test_operators_that_one_thread_calls_bound_the_run_together():
+    told = explain(
+        record(
+            chain(operator("a"), operator("b"), operator("sink", "sink")),
+            [
+                thread(
+                    "source source",
+                    ("make", "source", 0.1),
+                    ("work", "a", 0.4),
+                    ("work", "b", 0.4),
+                    ("work", "sink", 0.1),
+                )
+            ],
+        )
+    )
+    assert told.bounds[0].kind == "path"
+    assert told.bounds[0].members == ("source", "a", "b", "sink")
+    assert "a queue between them would let two threads work" in told.headline
+    assert "`source` > `a` > `b` > `sink`" in told.headline
+
+
+def test_threads_of_sources_that_share_an_operator_bound_the_run_if_all_are_busy():
+    operators = [
+        operator("a", "source"),
+        operator("b", "source"),
+        operator("sink", "sink", locked=True, behind=["a", "b"]),
+    ]
+    busy = [thread(f"source {name}", ("make", name, 0.7), ("work", "sink", 0.3)) for name in "ab"]
+    told = explain(record(operators, busy))
+    assert (told.bounds[0].kind, told.bounds[0].limit) == ("path", 2)
+    assert told.bounds[0].used == pytest.approx(1.0)
+    one_waits = [busy[0], thread("source b", ("lock", "sink", 1.0))]
+    told = explain(record(operators, one_waits))
+    assert next(each for each in told.bounds if each.limit == 2).used == pytest.approx(0.5)
+
+
+def test_a_source_that_waits_for_its_next_tuple_bounds_the_run():
+    told = explain(
+        record(
+            chain(operator("sink", "sink", queue_capacity=10)),
+            [thread("source source", ("make", "source", 0.1), ("pause", "source", 0.9))],
+        )
+    )
+    assert told.bounds[0].kind == "source"
+    assert "waits for the time of its next tuple" in told.headline
+
+
+def test_a_source_that_makes_tuples_all_the_time_bounds_the_run():
+    told = explain(
+        record(
+            chain(operator("sink", "sink", queue_capacity=10)),
+            [
+                thread("source source", ("make", "source", 0.95), ("move", "source", 0.04)),
+                thread("scheduler thread 0", ("work", "sink", 0.1), ("tuples", None, 0.9)),
+            ],
+        )
+    )
+    assert told.headline.startswith("bound by the source `source`: it makes and sends tuples 99 %")
+
+
+def test_work_on_all_cpus_bounds_the_run_by_what_others_leave():
+    operators = chain(*(operator(f"o{i}", queue_capacity=10) for i in range(4)))
+    threads = [thread(f"t{i}", ("work", f"o{i}", 0.3), ("ready", f"o{i}", 0.7)) for i in range(4)]
+    told = explain(record(operators, threads, others_cpus=0.8))
+    assert told.bounds[0].kind == "CPUs"
+    assert told.bounds[0].limit == pytest.approx(1.2)
+    assert "1.20 of 1.2 CPUs, which is what other programs leave of 2" in told.headline
+
+
+def test_other_programs_bound_a_run_that_reaches_no_bound_of_its_own():
+    told = explain(
+        record(
+            chain(operator("a", queue_capacity=10)),
+            [thread("t", ("work", "a", 0.2), ("ready", "a", 0.8))],
+            others_cpus=1.5,
+        )
+    )
+    assert told.headline.startswith("bound by other programs, which had 1.5 of 2 CPUs")
+
+
+def test_a_lock_is_named_by_the_operator_behind_it():
+    operators = [
+        operator("a", "source"),
+        operator("b", "source"),
+        operator("sink", "sink", locked=True, behind=["a", "b"]),
+    ]
+    threads = [
+        thread(
+            f"source {name}", ("make", name, 0.1), ("work", "sink", 0.45), ("lock", "sink", 0.45)
+        )
+        for name in "ab"
+    ]
+    told = explain(record(operators, threads))
+    assert told.bounds[0].members == ("sink",)
+    assert any(
+        "45 % of the time threads wait for each other before `sink`" in sentence
+        for sentence in told.sentences
+    )
+
+
+def test_a_queue_is_too_short_where_threads_wait_before_an_operator_that_is_not_busy():
+    operators = chain(operator("a"), operator("b"), queue_capacity=2)
+    told = explain(
+        record(
+            operators,
+            [
+                thread("source source", ("make", "source", 0.3), ("room", "a", 0.7)),
+                thread("port thread of a", ("work", "a", 0.3), ("tuples", "a", 0.7)),
+            ],
+            rate=3e5,
+        )
+    )
+    assert any(
+        "before `a`, which is busy only 30 %: its queue of 2 tuples is too short" in sentence
+        for sentence in told.sentences
+    )
+
+
+def test_neighbours_that_spend_their_time_on_a_queue_are_to_be_fused():
+    operators = chain(operator("a"), operator("b"), queue_capacity=100)
+    told = explain(
+        record(
+            operators,
+            [
+                thread("t0", ("work", "a", 0.2), ("move", "a", 0.3), ("search", None, 0.5)),
+                thread("t1", ("work", "b", 0.3), ("search", None, 0.7)),
+            ],
+        )
+    )
+    assert "37 % of the useful time is spent in queues: fuse `a` with `b`" in told.sentences
+
+
+def test_the_critical_path_is_the_way_that_takes_longest():
+    operators = [
+        SOURCE,
+        operator("slow", behind=["source"]),
+        operator("fast", behind=["source"]),
+        operator("sink", "sink", behind=["slow", "fast"]),
+    ]
+    spent = [("work", "slow", 0.5), ("work", "fast", 0.1), ("work", "sink", 0.1)]
+    told = explain(record(operators, [thread("source source", *spent)]))
+    assert told.critical_path == ("source", "slow", "sink")
+    assert told.path_ns == pytest.approx(600.0)
+
+
+def test_room_for_few_tuples_on_a_long_path_bounds_the_run():
+    operators = chain(*(operator(f"o{i}") for i in range(9)), queue_capacity=1)
+    threads = [thread(f"t{i}", ("work", f"o{i}", 0.8), ("tuples", f"o{i}", 0.2)) for i in range(9)]
+    told = explain(record(operators, threads, cpus=16.0))
+    bound = next(each for each in told.bounds if each.kind == "in flight")
+    assert (bound.limit, bound.used) == (10, pytest.approx(0.72))
+
+
+def test_the_report_says_that_there_are_no_hardware_counters_in_one_line():
+    told = explain(record(chain(operator("a")), [thread("t", ("work", "a", 1.0))]))
+    assert [line for line in report(told) if "hardware" in line] == [
+        "no hardware counters: none here"
+    ]
+
+
+def test_lines_that_cores_take_from_each_other_point_to_false_sharing():
+    told = explain(
+        record(
+            chain(operator("a")),
+            [thread("t", ("work", "a", 1.0))],
+            counters={"instructions": 10**9, "cycles": 10**9, "lines_of_other_cores": 5 * 10**6},
+        )
+    )
+    assert any("5.0 cache lines" in sentence for sentence in told.sentences)
+
+
+def test_a_record_without_times_cannot_be_explained():
+    plain = record([SOURCE], [])
+    del plain["time_use"]
+    with pytest.raises(UserError, match="time_use"):
+        explain(plain)
+
+
+def test_measured_and_simulated_shares_stand_side_by_side():
+    operators = chain(operator("a"))
+    measured = explain(record(operators, [thread("t", ("work", "a", 0.8), ("move", "a", 0.2))]))
+    simulated = explain(record(operators, [thread("t", ("work", "a", 0.9), ("move", "a", 0.1))]))
+    disturbed = [thread("t", ("work", "a", 0.4), ("move", "a", 0.1), ("ready", "a", 0.5))]
+    disturbed = explain(record(operators, disturbed, others_cpus=1.5))
+    assert side_by_side(disturbed, simulated)[:4] == side_by_side(measured, simulated)[:4]
+    lines = side_by_side(measured, simulated)
+    assert any("queues" in line and "20.0 %" in line and "-10.0" in line for line in lines)
+    assert "10.0 % of the time is in another category" in lines

@@ -1,0 +1,121 @@
+"""The installed package: its commands outside the checkout, without the packages of extras."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness.cli import COMMANDS
+from harness.cli.extras import EXTRAS
+from tests.packaging.installed import build_wheel, install
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+
+GRAPH = """\
+from harness.graph import Graph
+
+def graph():
+    graph = Graph("mine")
+    graph.source("source") >> graph.work("work", cost=10) >> graph.sink("sink")
+    return graph
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """The folder of an environment with the package, and an empty home."""
+    folder = tmp_path_factory.mktemp("installed")
+    install(build_wheel(folder), folder / "env")
+    (folder / "home").mkdir()
+    return folder
+
+
+@pytest.fixture
+def call(environment, tmp_path):
+    def call(*words: str, code: int | tuple[int, ...] = 0) -> str:
+        """Return what `millrace` writes, which ends with this code and never with a traceback."""
+        done = subprocess.run(
+            [environment / "env/bin/millrace", *words],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], "HOME": str(environment / "home")},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert "Traceback" not in done.stderr
+        assert done.returncode in (code if isinstance(code, tuple) else (code,)), done.stderr
+        return done.stdout or done.stderr
+
+    return call
+
+
+def test_a_graph_runs_on_threads_and_on_a_described_machine(call, tmp_path):
+    (tmp_path / "mine.py").write_text(GRAPH)
+    assert "yes" in call("run", "mine.py", "--model", "dynamic", "--duration", "0.2")
+    assert "SIMULATED" in call("run", "mix", "--machine", "xeon", "--duration", "0.001")
+
+
+def test_a_run_is_watched_as_a_page(call, tmp_path):
+    call("watch", "pipeline", "--machine", "xeon", "--duration", "0.01", "--html", "run.html")
+    assert (tmp_path / "run.html").stat().st_size > 10_000
+
+
+def test_machines_are_listed_and_this_one_is_calibrated(call, environment):
+    assert "power8" in call("machines")
+    call("calibrate", "--quick")
+    own = environment / "home/.local/share/millrace/config/machines/local.yaml"
+    assert own.is_file()
+    assert "local" in call("machines", "local")
+    call("run", "pipeline", "--machine", "local", "--simulated", "--duration", "0.001")
+    call("machines", "mars", code=2)
+
+
+def test_the_gate_compares_files_of_results(call, tmp_path):
+    for name, seconds in (("base", 1.0), ("head", 2.0)):
+        times = [seconds + step / 1000 for step in range(20)]
+        results = {"results": [{"command": "work", "times": times}]}
+        (tmp_path / f"{name}.json").write_text(json.dumps(results))
+    told = json.loads(
+        call("gate", "--base", "base.json", "--head", "head.json", "--json", "-", code=3)
+    )
+    assert told["benchmarks"]
+
+
+@pytest.mark.parametrize("program", [["--", "true"], ["--suite", "suite.yaml"]])
+def test_the_gate_compares_trees(call, tmp_path, program):
+    (tmp_path / "suite.yaml").write_text("programs:\n  - {name: waits, time: sleep 0.01}\n")
+    for name in ("base", "head"):
+        (tmp_path / name).mkdir()
+    sides = ("--base", "base", "--head", "head", "--time-budget", "4")
+    told = json.loads(call("gate", *sides, "--json", "-", *program, code=(0, 3)))
+    assert [cell["name"] for cell in told["benchmarks"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        (["claims", "--tables", "."], "pandas"),
+        (["aggregate", "--records", ".", "--tables", "."], "pyspark"),
+        (["plot", "pldi17_fig9", "--tables", ".", "-o", "x.png"], None),
+        (["figures", "--dry-run"], "snakemake"),
+    ],
+)
+def test_a_command_that_needs_an_extra_names_it_in_one_line(call, words, package):
+    said = call(*words, code=2)
+    assert len(said.splitlines()) == 1
+    extra = EXTRAS[package] if package else "figures"
+    assert f"pip install 'millrace[{extra}]'" in said
+
+
+def test_every_command_explains_itself(call):
+    for command in COMMANDS:
+        assert command in call(command, "--help")
+
+
+def test_the_public_names_are_in_one_place(environment, tmp_path):
+    words = "import millrace; [getattr(millrace, name) for name in millrace.__all__]"
+    python = environment / "env/bin/python"
+    subprocess.run([python, "-c", words], cwd=tmp_path, check=True, timeout=60)
