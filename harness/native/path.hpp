@@ -22,13 +22,14 @@
 //   stamp            the time at which tuples enter a queue
 //   made, has_sent   a source has made tuples, for a route, and has sent them
 //   Outer            a drain, while there is another one within it
+//   take_out         a co-routine takes tuples out of a short queue before it works on them
 //   unchanged, watch, rest, spin, yield, sleep_until   waits
 //   now_ns           a clock
 //   clock, born_ns, begins_schedule   the clock that sources go by, in a unit of its own
 //   finish           a thread has come to its end
 //
 // and these, by which a platform charges for what its threads do. They are empty on real threads,
-// whose steps take the time that they take.
+// whose steps take the time that they take (uncharged.hpp).
 //
 //   pass             lets the time pass that the steps so far take, before the worker looks at what
 //                    others change, or lets others see what it has changed
@@ -54,6 +55,7 @@
 
 #include "activity.hpp"
 #include "coarse_clock.hpp"
+#include "end_run.hpp"
 #include "flop.hpp"
 #include "loops.hpp"
 #include "millrace.h"

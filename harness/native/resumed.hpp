@@ -4,8 +4,7 @@
 //   thread_body     picks a co-routine that can go on, as the policy says, and executes it until it
 //                   lets go of the thread
 //   operator_body   the loop of every operator: waits until one of its ports has tuples, and takes
-//   a
-//                   batch of each that has
+//                   a batch of each that has
 //   replica_body    the loop of an operator that may have replicas (replicas.hpp)
 //   source_body     (sources.hpp) the loop of a source
 //
@@ -62,21 +61,11 @@ void* Path<Platform>::operator_body(void* argument) {
         worker->born_ns =
             port->stamps->at(port->ring.head().load(std::memory_order_relaxed)).born_ns;
       worker->taken += count;
-      if (port->ring.capacity() < MAX_BATCH) {
-        // tuples taken out of a queue take no room in it (Algorithm 3); in a short queue they would
-        // leave none
-        std::memcpy(worker->taken_out, first, count * port->ring.stride());
-        release_slots(run, port, count);
-        take(worker, port, reinterpret_cast<Tuple*>(worker->taken_out), count);
-      } else {
-        take(worker, port, first, count);
-        release_slots(run, port, count);
-      }
-      if (port->open_streams == 0) {
-        run->coroutines->close_input(worker, i);
-        --open;
-      }
-      if (worker->stop.load(std::memory_order_acquire)) return nullptr;
+      const bool out = Platform::take_out(worker, port, &first, count);
+      if (out) release_slots(run, port, count);
+      take(worker, port, first, count);
+      if (!out) release_slots(run, port, count);
+      if (port->open_streams == 0) open -= run->coroutines->close_input(worker, i);
     }
   }
   return nullptr;
@@ -87,8 +76,7 @@ void* Path<Platform>::operator_body(void* argument) {
 template <class Platform>
 void Path<Platform>::release_slots(Run* run, Port* port, uint32_t count) {
   port->ring.release(count);
-  run->coroutines->taken(port->index);
-  if (port->room != nullptr) port->room->wake_one();
+  run->coroutines->gave_room(port);
 }
 
 // Lets a barrier wait at those ports for whose tuples it has room: it alone can make room, so it

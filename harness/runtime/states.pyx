@@ -3,7 +3,7 @@ with the plan.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
@@ -13,7 +13,6 @@ from harness.runtime.native cimport (
     BarrierInput,
     BarrierState,
     BurstState,
-    Chosen,
     Incoming,
     KEY_BYTES,
     KEY_DOUBLE,
@@ -29,7 +28,6 @@ from harness.runtime.native cimport (
     NativeState,
     Operator,
     Outgoing,
-    Pace,
     PredicateFunction,
     ProcessFunction,
     PythonState,
@@ -48,6 +46,13 @@ from harness.runtime.native cimport (
     reserve_memory,
     rewind,
 )
+from harness.runtime.derived cimport (
+    chosen_of,
+    fill_bursts,
+    fill_merge,
+    fill_sink,
+    fill_source,
+)
 from harness.runtime.path cimport connect_loop, connect_typed
 from harness.runtime.protocol cimport most_at_once
 from harness.runtime.python_loops cimport call_of
@@ -56,12 +61,16 @@ from harness.runtime.users cimport PythonCall, TypedCall, connect_python, connec
 from harness.errors import RunFailed
 from harness.graph.kinds import FILTER, LOOP, SOURCE
 from harness.graph.typed import columns_of
-from harness.models.layout import chosen_by, ends_of, incoming_of, paces_of
+from harness.models.layout import incoming_of
 
 
 cdef enum:
     # least bytes requested from the system; pages that are not touched take no memory
     REGION = 1 << 20
+
+
+cdef char* block_of(void* states, size_t bytes) except NULL:
+    return (<States> states).block(bytes)
 
 
 @cython.no_gc_clear
@@ -108,11 +117,7 @@ cdef class States:
         before the tuple that is next.
         """
         kind = operator.kind.name
-        choice = chosen_by(operator, op.index)
-        if choice is not None:
-            op.chosen = <Chosen*> self.block(sizeof(Chosen))
-            op.chosen.seed = choice[0]
-            op.chosen.threshold = choice[1]
+        op.chosen = chosen_of(operator, op.index, block_of, <void*> self)
         if kind == "source":
             op.own = self._source(operator, limit)
         elif kind in ("sink", "control", "loop"):
@@ -139,34 +144,18 @@ cdef class States:
 
     cdef void* _source(self, operator, limit) except NULL:
         cdef SourceState* state = make_array[SourceState](1)
-        state.limit = <uint64_t> -1 if limit is None else limit
-        state.window = operator.window
-        state.room = most_at_once(self.stride)
-        state.buffer = <Tuple*> self.block(state.room * self.stride)
-        paces = paces_of(operator)
-        if paces:
-            state.paces = <Pace*> self.block(len(paces) * sizeof(Pace))
-            state.pace_count = <uint32_t> len(paces)
-            for i, (length_ns, gap_ns) in enumerate(paces):
-                state.paces[i].length = length_ns
-                state.paces[i].gap = gap_ns
+        fill_source(state, operator, limit, self.stride, self.stride, 1, block_of, <void*> self)
         return state
 
     cdef void* _sink(self, paths, bint changed) except NULL:
         cdef SinkState* state = make_array[SinkState](1)
         state.check_value = not changed
-        state.paths = paths or 0
-        if state.paths > 0:
-            state.next_of_path = <uint64_t*> self.block(state.paths * sizeof(uint64_t))
+        fill_sink(state, paths or 0, block_of, <void*> self)
         return state
 
     cdef void* _merge(self, size_t slots, size_t marks) except NULL:
         cdef MergeState* state = make_array[MergeState](1)
-        state.mask = slots - 1
-        state.slots = self.block(slots * self.stride + marks * sizeof(Tuple))
-        state.waiting.init(state.slots + slots * self.stride, marks, sizeof(Tuple))
-        state.present = <uint8_t*> self.block(slots)
-        state.mark = <Tuple*> self.block(self.stride)
+        fill_merge(state, slots, marks, self.stride, block_of, <void*> self)
         return state
 
     cdef BarrierState* barrier(self, Operator* op, place, strides, bint changed) except NULL:
@@ -231,13 +220,7 @@ cdef class States:
 
     cdef void* _bursts(self, operator) except NULL:
         cdef BurstState* state = make_array[BurstState](1)
-        ends = ends_of(operator)
-        state.count = <uint32_t> len(ends)
-        state.ends = <uint64_t*> self.block(state.count * sizeof(uint64_t))
-        state.costs = <uint32_t*> self.block(state.count * sizeof(uint32_t))
-        for i, (end, cost) in enumerate(ends):
-            state.ends[i] = end
-            state.costs[i] = cost
+        fill_bursts(state, operator, block_of, <void*> self)
         return state
 
     cdef void* _native(self, operator) except NULL:

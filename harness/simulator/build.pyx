@@ -5,19 +5,19 @@
 # Locks and queues of threads get futexes by chance, in the order in which they are made: a seed's
 # results depend on that order.
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
-from harness.runtime.derived cimport contexts_of, sizes_of
-from harness.runtime.native cimport (
-    BurstState,
-    Chosen,
-    MergeState,
-    Pace,
-    SinkState,
-    SourceState,
-    Tuple,
+from harness.runtime.derived cimport (
+    chosen_of,
+    contexts_of,
+    fill_bursts,
+    fill_merge,
+    fill_sink,
+    fill_source,
+    sizes_of,
 )
-from harness.runtime.protocol cimport CALLED, MAX_BATCH, POLICY_TABLE, QUEUED, most_at_once
+from harness.runtime.native cimport BurstState, MergeState, SinkState, Tuple
+from harness.runtime.protocol cimport CALLED, MAX_BATCH, POLICY_TABLE, QUEUED
 from harness.simulator.native cimport (
     BALANCE,
     BARRIER,
@@ -48,7 +48,7 @@ from harness.simulator.native cimport (
 )
 
 from harness.models import Queue
-from harness.models.layout import chosen_by, ends_of, paces_of, slots_of
+from harness.models.layout import slots_of
 from harness.runtime.protocol import POLICIES
 
 FRAME_BYTES = 6 * 1024
@@ -143,21 +143,30 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
         op.keys = operator.keys
-        choice = chosen_by(operator, i)
-        if choice is not None:
-            op.chosen = <Chosen*> core.block(sizeof(Chosen))
-            op.chosen.seed = choice[0]
-            op.chosen.threshold = choice[1]
+        op.chosen = chosen_of(operator, i, block_of, core)
         if op.kind == SOURCE:
-            op.own = _source(core, operator, limit)
+            core.sources.emplace_back()
+            op.own = &core.sources.back()
+            # a source goes by a clock of picoseconds, and tuples are headers
+            fill_source(
+                &core.sources.back(), operator, limit, core.slot_bytes, sizeof(Tuple), 1000,
+                block_of, core,
+            )
         elif op.kind == BURSTS:
-            op.own = _bursts(core, operator)
+            op.own = core.block(sizeof(BurstState))
+            fill_bursts(<BurstState*> op.own, operator, block_of, core)
         elif op.kind == SPLIT:
             core.splits.emplace_back()
             core.splits.back().keys = operator.keys
             op.own = &core.splits.back()
         elif op.kind == MERGE:
-            op.own = _merge(core, slots_of(regions[i]), regions[i].marks)
+            slots = slots_of(regions[i])
+            core.merges.emplace_back()
+            op.own = &core.merges.back()
+            fill_merge(
+                &core.merges.back(), slots, regions[i].marks, sizeof(Tuple), block_of, core
+            )
+            core.ring_bytes += slots * core.slot_bytes
         elif op.kind == BALANCE:
             core.balances.emplace_back()
             core.balances.back().active = operator.initial_active_ports
@@ -165,7 +174,10 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
             core.system.make_queue(core.balances.back().room.queue)
             op.own = &core.balances.back()
         elif op.kind in (SINK, CONTROL):
-            op.own = _sink(core, layout.paths[i] or 0)
+            core.sinks.emplace_back()
+            core.sinks.back().check_value = False  # simulated tuples have no value
+            op.own = &core.sinks.back()
+            fill_sink(&core.sinks.back(), layout.paths[i] or 0, block_of, core)
     for region in layout.regions:
         op = &core.operators[<uint32_t> region.split]
         split = <SplitState*> op.own
@@ -192,57 +204,8 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
         core.ring_bytes += place.room * core.slot_bytes
 
 
-cdef void* _source(Simulation* core, object operator, object limit) except NULL:
-    """A source goes by a clock of picoseconds."""
-    cdef SourceState* state
-    core.sources.emplace_back()
-    state = &core.sources.back()
-    state.limit = <uint64_t> -1 if limit is None else limit
-    state.window = operator.window
-    state.room = most_at_once(core.slot_bytes)
-    state.buffer = <Tuple*> core.block(state.room * sizeof(Tuple))
-    paces = paces_of(operator)
-    if paces:
-        state.paces = <Pace*> core.block(len(paces) * sizeof(Pace))
-        state.pace_count = <uint32_t> len(paces)
-        for i, (length_ns, gap_ns) in enumerate(paces):
-            state.paces[i].length = length_ns * 1000
-            state.paces[i].gap = gap_ns * 1000
-    return state
-
-
-cdef void* _bursts(Simulation* core, object operator) except NULL:
-    cdef BurstState* state = <BurstState*> core.block(sizeof(BurstState))
-    ends = ends_of(operator)
-    state.count = <uint32_t> len(ends)
-    state.ends = <uint64_t*> core.block(state.count * sizeof(uint64_t))
-    state.costs = <uint32_t*> core.block(state.count * sizeof(uint32_t))
-    for i, (end, cost) in enumerate(ends):
-        state.ends[i] = end
-        state.costs[i] = cost
-    return state
-
-
-cdef void* _merge(Simulation* core, size_t slots, size_t marks) except NULL:
-    cdef MergeState* state
-    core.merges.emplace_back()
-    state = &core.merges.back()
-    state.mask = slots - 1
-    state.slots = core.block(slots * sizeof(Tuple))
-    state.waiting.init(core.block(marks * sizeof(Tuple)), marks, sizeof(Tuple))
-    state.present = <uint8_t*> core.block(slots)
-    state.mark = <Tuple*> core.block(sizeof(Tuple))
-    core.ring_bytes += slots * core.slot_bytes
-    return state
-
-
-cdef void* _sink(Simulation* core, uint32_t paths) except NULL:
-    """Simulated tuples have no value to check."""
-    core.sinks.emplace_back()
-    core.sinks.back().check_value = False
-    core.sinks.back().paths = paths
-    core.sinks.back().next_of_path = <uint64_t*> core.block(paths * sizeof(uint64_t))
-    return &core.sinks.back()
+cdef char* block_of(void* core, size_t bytes) except NULL:
+    return (<Simulation*> core).block(bytes)
 
 
 cdef void _make_typed(Simulation* core, object layout, object profiled) except *:
@@ -269,8 +232,7 @@ cdef void _make_typed(Simulation* core, object layout, object profiled) except *
             profile.buffer.resize(MAX_BATCH)
         elif op.kind in (SINK, CONTROL):
             sink = <SinkState*> op.own
-            sink.paths = profile.paths
-            sink.next_of_path = <uint64_t*> core.block(sink.paths * sizeof(uint64_t))
+            fill_sink(sink, profile.paths, block_of, core)
 
 
 cdef void _make_ports(Simulation* core, object layout) except *:

@@ -341,7 +341,7 @@ cdef class SimulatorCore:
             else min(<uint64_t> END_OF_TIME_PS, now + <uint64_t> round(period_s / PS))
         )
 
-    cdef _end(self):
+    cdef _run_out(self):
         """Let every thread run until it sees that the run is over, and gives up the tuples that it
         holds.
         """
@@ -384,7 +384,7 @@ cdef class SimulatorCore:
         if self.started and self.broken is None:
             # also of a run that is over: the last operator may close before the threads behind it
             # have let go of their batch
-            self._end()
+            self._run_out()
         stuck = self._stuck() if self.started and not drained else []
         return account_of(self.layout, self.core[0], drained, stuck, self.broken)
 

@@ -11,6 +11,7 @@
 #include "ready_ports.hpp"
 #include "spsc_ring.hpp"
 #include "try_flag.hpp"
+#include "uncharged.hpp"
 
 namespace explore {
 
@@ -54,6 +55,7 @@ struct Discipline {
 // None is ever made.
 struct Coroutines {
   bool first(const Worker*) const { left_out(); }
+  void end() { left_out(); }
 };
 struct Stamps {};
 
@@ -94,6 +96,7 @@ struct Port {
   millrace::BasicSpscRing<Platform> ring;
   Operator* op = nullptr;
   const Discipline* discipline = nullptr;
+  Parking *arrivals = nullptr, *room = nullptr;
   uint32_t index = 0, input = 0;
   bool shared = false;
   Stamps* stamps = nullptr;
@@ -132,6 +135,8 @@ struct Run {
   Worker* workers = nullptr;
   uint32_t worker_count = 0;
   Coroutines* coroutines = nullptr;
+  Worker* co_workers = nullptr;
+  uint32_t co_worker_count = 0;
   millrace::BasicReadyPorts<Platform>* ready = nullptr;
   millrace::Contexts* contexts = nullptr;
   Tuple* final_punctuation = nullptr;
@@ -141,7 +146,7 @@ struct Run {
   Parking ended;
 };
 
-struct PathPlatform : Platform {
+struct PathPlatform : Platform, millrace::Uncharged {
   using Discipline = explore::Discipline;
   using Operator = explore::Operator;
   using Port = explore::Port;
@@ -165,32 +170,10 @@ struct PathPlatform : Platform {
   struct SplitState;
   struct TypedState;
 
-  // As of the runtime (run_platform.hpp), whose members take its own records
-  static constexpr bool BEGINS_SEVERAL = true;
-  static bool has_flags(Worker*, Port* port) { return port->shared; }
-  static Lock* call_lock(Port* port) { return port->call_lock; }
-  static Lock* lock_at_end(Operator* op) { return op->lock; }
-  class Outer {
-   public:
-    explicit Outer(Worker* worker) : worker_(worker), slow_(worker->slow) {}
-    ~Outer() { worker_->slow = slow_; }
+  using Outer = millrace::OuterDrain<Worker>;
 
-   private:
-    Worker* worker_;
-    bool slow_;
-  };
-
-  // Costs nothing. Members for parts that are not explored are left out, or fail.
-  static void pass(Worker*) {}
-  static void executes(Worker*, Operator*, Tuple*, uint32_t) {}
-  static void step(Worker*, millrace::Step, uint32_t) {}
-  static void drains(Worker*, Port*) {}
-  static void takes(Worker*, Port*, uint32_t) {}
-  static void looks_at_queue(Worker*, Port*) {}
-  static void goes_to_sleep(Worker*, millrace::BasicReadyPorts<Platform>&) {}
-  static void stream_ends(Worker*, Operator*) {}
+  // Members for parts that are not explored are left out, or fail.
   static void finish(Worker*) {}
-  static void turns(Worker*) {}
   static void stamp(Worker*, Port*, uint32_t) { left_out(); }
   static void rest(Worker*) { left_out(); }
 
@@ -202,18 +185,6 @@ struct PathPlatform : Platform {
     world.yield(Where::current());
   }
 };
-
-// The runtime's (coroutine_run.hpp), as far as it is of what there is here.
-inline void end_run(Run* run) {
-  run->over.store(true, Order::release);
-  for (uint32_t i = 0; i < run->worker_count; ++i) {
-    run->workers[i].stop.store(true, Order::release);
-    run->workers[i].pause.wake_all();
-  }
-  if (run->coroutines != nullptr) left_out();
-  if (run->ready != nullptr) run->ready->wake_all();
-  run->ended.wake_all();
-}
 
 }  // namespace explore
 

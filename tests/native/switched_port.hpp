@@ -140,7 +140,7 @@ class SwitchedPort {
   void finish() { finishing_.store(true); }  // producers send no more
   void cut_short() {
     cut_short_.store(true);
-    end_run(&run_);
+    millrace::end_run(&run_);
   }
 
   // -- afterwards

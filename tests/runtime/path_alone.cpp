@@ -14,7 +14,7 @@ class CoroutineRun {
   uint32_t inputs(Worker*);
   bool wait(Worker*);
   Port* input(Worker*, uint32_t);
-  void close_input(Worker*, uint32_t);
+  bool close_input(Worker*, uint32_t);
   void need(Worker*, uint32_t, uint32_t);
   void wait_for(Worker*, bool);
   Tuple* take(Worker*, uint32_t*);
@@ -23,6 +23,7 @@ class CoroutineRun {
   void written(uint32_t);
   void written_by_one_of(uint32_t);
   void taken(uint32_t);
+  void gave_room(Port*);
   void gave(uint32_t);
   void lack(Worker*, uint32_t);
   void wait_for_any_room(Worker*);
@@ -33,8 +34,6 @@ class CoroutineRun {
   void on_thread(Worker*, void (*)(void*), void*);
   bool find_deadlock();
 };
-
-void end_run(Run*);
 
 template struct Path<RunPlatform>;
 

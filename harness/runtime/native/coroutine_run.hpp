@@ -20,6 +20,7 @@
 #include "overflow.hpp"
 #include "real_platform.hpp"
 #include "replicas.hpp"
+#include "seen.hpp"
 #include "stamps.hpp"
 #include "state.hpp"
 #include "typed.hpp"
@@ -47,16 +48,7 @@ struct RunPorts {
     std::atomic<const MergeState*> merge{nullptr};
     std::atomic<uint32_t> order{0};
     std::atomic<const Operator*> balance{nullptr};
-    // how it does: written at the end of its turns
-    Counter busy_ns, taken, pushed;
-    std::atomic<int64_t> runs_since{0};            // 0: it does not run
-    uint64_t turn_taken = 0, turn_pushed = 0;      // before this turn
-    double reads_per_s = 0.0, writes_per_s = 0.0;  // read by policies, while it is ready
-    // what follows from that (gains)
-    uint64_t gain_taken = 0, gain_pushed = 0, gain_busy = 0;
-    double cost_s = 0.0, selectivity = 1.0;
-    double arrives = 0.0, takes_s = 0.0;  // until a tuple is at a sink: tuples there, and seconds
-    std::atomic<double> gain_per_s{0.0};
+    Performance<RealPlatform> does;
   };
 
   Run* run = nullptr;
@@ -96,38 +88,24 @@ struct RunPorts {
     return false;
   }
 
-  Seen seen(uint32_t co, int64_t scheduled_ns, uint32_t needed) const {
-    const Of& about = of[co];
-    Seen seen{};
-    seen.index = workers[co].op->index;
-    seen.source = about.inputs.empty();
-    seen.scheduled_ns = seen.enqueued_ns = seen.born_ns = scheduled_ns;
-    seen.batch = about.batch;
-    bool first = true;
-    for (const uint32_t index : about.inputs) {
-      const millrace::Port& port = run->ports[index];
-      const uint64_t queued = port.ring.size_guess();
-      seen.queued += queued;
-      if (queued == 0 || (needed & TIMES) == 0 || port.stamps == nullptr) continue;
-      const Stamps::Stamp stamp = port.stamps->at(port.ring.head().load(std::memory_order_relaxed));
-      seen.enqueued_ns = first ? stamp.enqueued_ns : std::min(seen.enqueued_ns, stamp.enqueued_ns);
-      seen.born_ns = first ? stamp.born_ns : std::min(seen.born_ns, stamp.born_ns);
-      first = false;
-    }
-    if ((needed & RATES) != 0)
-      seen.reads_per_s = about.reads_per_s, seen.writes_per_s = about.writes_per_s;
-    if ((needed & BEHIND) != 0) {
-      seen.room = UINT64_MAX;
-      for (const uint32_t port : about.outputs) {
-        const uint64_t queued = size(port);
-        seen.room = std::min<uint64_t>(seen.room, run->ports[port].ring.capacity() - queued);
-        seen.queued_behind = std::max(seen.queued_behind, queued);
-      }
-    }
-    if ((needed & GAIN) != 0)
-      seen.gain_per_s = (about.first == NO_CO ? about : of[about.first])
-                            .gain_per_s.load(std::memory_order_relaxed);
-    return seen;
+  // for policies (seen.hpp)
+  millrace::Port& port(uint32_t index) const { return run->ports[index]; }
+  const std::vector<uint32_t>& inputs(uint32_t co) const { return of[co].inputs; }
+  const std::vector<uint32_t>& outputs(uint32_t co) const { return of[co].outputs; }
+  uint64_t queued_before(const millrace::Port& port) const { return port.ring.size_guess(); }
+  uint64_t queued_behind(const millrace::Port& port) const { return port.ring.size_guess(); }
+  Stamps::Stamp stamp_of(const millrace::Port& port) const {
+    return port.stamps->at(port.ring.head().load(std::memory_order_relaxed));
+  }
+  int64_t age_of_none(int64_t scheduled_ns) const { return scheduled_ns; }
+  Performance<RealPlatform>& performance(uint32_t co) { return of[co].does; }
+  uint64_t taken(uint32_t co) const { return of[co].does.taken.read(); }
+  uint64_t pushed(uint32_t co) const { return of[co].does.pushed.read(); }
+  uint32_t own(uint32_t co) const { return of[co].first == NO_CO ? co : of[co].first; }
+  uint32_t batch(uint32_t co) const { return of[co].batch; }
+  uint32_t index(uint32_t co) const { return workers[co].op->index; }
+  Seen seen(uint32_t co, int64_t scheduled_ns, uint32_t needed) {
+    return see(*this, co, scheduled_ns, needed);
   }
 
   void refused(uint32_t co) {
@@ -159,15 +137,9 @@ struct RunPorts {
       ports[port].full_ns.fetch_add(static_cast<uint64_t>(std::max<int64_t>(now_ns() - since, 0)),
                                     std::memory_order_relaxed);
   }
-  uint64_t useful_ns(uint32_t co, int64_t now_ns) const {
-    const int64_t since = of[co].runs_since.load(std::memory_order_relaxed);
-    return of[co].busy_ns.read() +
-           (since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0)));
-  }
-
   void leaves(uint32_t co) { hand_over(&workers[co]); }
   void turn_begins(uint32_t thread, uint32_t co, int64_t now_ns) {
-    of[co].runs_since.store(now_ns, std::memory_order_relaxed);
+    of[co].does.begins(now_ns);
     Worker& worker = threads[thread];
     worker.executes.store(&workers[co], std::memory_order_relaxed);
     worker.searches.add(1);
@@ -175,35 +147,22 @@ struct RunPorts {
   }
   void turn_ends(uint32_t thread, uint32_t co, int64_t began_ns, int64_t now_ns) {
     threads[thread].executes.store(nullptr, std::memory_order_relaxed);
-    Of& about = of[co];
-    about.runs_since.store(0, std::memory_order_relaxed);
-    about.busy_ns.add(static_cast<uint64_t>(now_ns - began_ns));
+    Performance<RealPlatform>& does = of[co].does;
+    does.ends(began_ns, now_ns);
     if ((looks & (RATES | GAIN)) == 0) return;
-    const Worker& worker = workers[co];
-    const auto took = static_cast<double>(std::max<int64_t>(now_ns - began_ns, 1)) * 1e-9;
-    about.taken.add(worker.taken - about.turn_taken);
-    about.pushed.add(worker.pushed - about.turn_pushed);
-    average(about.reads_per_s, static_cast<double>(worker.taken - about.turn_taken) / took);
-    average(about.writes_per_s,
-            static_cast<double>(worker.pushed - about.turn_pushed) /
-                (took * static_cast<double>(std::max<size_t>(about.outputs.size(), 1))));
-    about.turn_taken = worker.taken;
-    about.turn_pushed = worker.pushed;
+    does.measure(now_ns - began_ns, workers[co].taken, workers[co].pushed, of[co].outputs.size());
     if ((looks & GAIN) == 0) return;
     int64_t due = gains_at_ns.load(std::memory_order_acquire);
     if (now_ns < due ||
         !gains_at_ns.compare_exchange_strong(due, INT64_MAX, std::memory_order_acq_rel))
       return;
-    find_gains();
+    find_gains_of(*this, downstream_first);
     gains_at_ns.store(now_ns + GAINS_EVERY_NS, std::memory_order_release);
   }
   void rests(uint32_t thread, bool suspended) {
-    Worker& worker = threads[thread];
-    worker.waits.add(1);
-    (suspended ? worker.asleep : worker.idle).start();
-    worker.at.store(doing(suspended ? Activity::PAUSE : Activity::TUPLES, 0),
-                    std::memory_order_relaxed);
-    worker.rest.store(suspended ? SUSPENDED : IDLE, std::memory_order_release);
+    threads[thread].at.store(doing(suspended ? Activity::PAUSE : Activity::TUPLES, 0),
+                             std::memory_order_relaxed);
+    rest_of(threads[thread], suspended);
   }
   void wakes(uint32_t thread, bool suspended) {
     Worker& worker = threads[thread];
@@ -211,39 +170,6 @@ struct RunPorts {
     worker.at.store(doing(Activity::SEARCH, 0), std::memory_order_relaxed);
     if (!run->over.load(std::memory_order_acquire))
       worker.rest.store(AWAKE, std::memory_order_relaxed);
-  }
-
- private:
-  static constexpr int64_t GAINS_EVERY_NS = 10'000'000;
-  static constexpr uint64_t LEAST_TAKEN = 64;  // tuples that a cost is an average of
-
-  static void average(double& value, double now) {
-    value = value == 0.0 ? now : 0.75 * value + 0.25 * now;
-  }
-
-  // HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is
-  // at a sink, over what it costs until then. Output ports are taken for equal.
-  void find_gains() {
-    for (const uint32_t co : downstream_first) {
-      Of& about = of[co];
-      const uint64_t taken = about.taken.read(), pushed = about.pushed.read(),
-                     busy = about.busy_ns.read();
-      if (taken - about.gain_taken >= LEAST_TAKEN) {
-        const auto tuples = static_cast<double>(taken - about.gain_taken);
-        about.cost_s = static_cast<double>(busy - about.gain_busy) * 1e-9 / tuples;
-        about.selectivity = static_cast<double>(pushed - about.gain_pushed) / tuples;
-        about.gain_taken = taken, about.gain_pushed = pushed, about.gain_busy = busy;
-      }
-      double arrives = about.outputs.empty() ? 1.0 : 0.0, takes = about.cost_s;
-      for (const uint32_t port : about.outputs) {
-        const double share = about.selectivity / static_cast<double>(about.outputs.size());
-        const uint32_t next = ports[port].reader;
-        arrives += share * (next == NO_CO ? 1.0 : of[next].arrives);
-        takes += share * (next == NO_CO ? 0.0 : of[next].takes_s);
-      }
-      about.arrives = arrives, about.takes_s = takes;
-      about.gain_per_s.store(arrives / std::max(takes, 1e-9), std::memory_order_relaxed);
-    }
   }
 };
 
@@ -513,9 +439,17 @@ class CoroutineRun {
     all_.read(port);
     ports_.not_full(port);
   }
+  // Its co-routine has given back slots of a queue: there is room for a co-routine that waits for
+  // it, or a thread.
+  void gave_room(Port* port) {
+    taken(port->index);
+    if (port->room != nullptr) port->room->wake_one();
+  }
   // Time until now [ns] for which a co-routine was executed, and for which senders found a queue
   // full.
-  uint64_t useful_ns(uint32_t co, int64_t now_ns) const { return ports_.useful_ns(co, now_ns); }
+  uint64_t useful_ns(uint32_t co, int64_t now_ns) const {
+    return ports_.of[co].does.useful_ns(now_ns);
+  }
   uint64_t full_ns(uint32_t port, int64_t now_ns) const {
     const int64_t since = ports_.ports[port].full_since.load(std::memory_order_relaxed);
     const uint64_t open =
@@ -531,8 +465,9 @@ class CoroutineRun {
 
   // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------
   bool wait(Worker* worker) {
-    return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE;
-  }  // for a tuple at an open port
+    return !worker->stop.load(std::memory_order_acquire) &&
+           all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE;
+  }  // for a tuple at an open port, or the end
   void need(Worker* worker, uint32_t i, uint32_t count) {
     all_[worker->co].need[i].store(count, std::memory_order_relaxed);
   }
@@ -545,7 +480,11 @@ class CoroutineRun {
   Port* input(Worker* worker, uint32_t i) const {
     return &ports_.run->ports[ports_.of[worker->co].inputs[i]];
   }
-  void close_input(Worker* worker, uint32_t i) { need(worker, i, 0); }
+  // Returns true: the co-routine need not look there again.
+  bool close_input(Worker* worker, uint32_t i) {
+    need(worker, i, 0);
+    return true;
+  }
   // The port is one whose room the next wait_for_any_room is for.
   void lack(Worker* worker, uint32_t port) {
     ports_.full(port);
@@ -631,26 +570,5 @@ class CoroutineRun {
   std::vector<OfOperator> crews_;             // by co-routine; most have none
   std::vector<Replicated::Replica*> places_;  // by co-routine
 };
-
-// Tells every thread that the run is over, each by its own flag (P17 s4.1.2), and wakes those that
-// sleep.
-inline void end_run(Run* run) {
-  run->over.store(true, std::memory_order_release);
-  for (uint32_t i = 0; i < run->worker_count; ++i) {
-    run->workers[i].stop.store(true, std::memory_order_release);
-    run->workers[i].pause.wake_all();
-  }
-  for (uint32_t i = 0; i < run->port_count; ++i) {
-    if (run->ports[i].arrivals != nullptr) run->ports[i].arrivals->wake_all();
-    if (run->ports[i].room != nullptr) run->ports[i].room->wake_all();
-  }
-  if (run->coroutines != nullptr) {
-    for (uint32_t i = 0; i < run->co_worker_count; ++i)
-      run->co_workers[i].stop.store(true, std::memory_order_release);
-    run->coroutines->end();
-  }
-  if (run->ready != nullptr) run->ready->wake_all();
-  run->ended.wake_all();
-}
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 
 #include "loops.hpp"
@@ -12,10 +13,11 @@
 #include "state.hpp"
 #include "thread.hpp"
 #include "typed.hpp"
+#include "uncharged.hpp"
 
 namespace millrace {
 
-struct RunPlatform {
+struct RunPlatform : Uncharged {
   template <class T>
   using Word = std::atomic<T>;
   using Lock = std::mutex;
@@ -43,27 +45,8 @@ struct RunPlatform {
   using SplitState = millrace::SplitState;
   using TypedState = millrace::TypedState;
 
-  static constexpr bool BEGINS_SEVERAL = true;
   static constexpr int64_t LONGEST_SLEEP_NS = 10'000'000;  // then a source checks if it has to end
 
-  static void pass(Worker*) noexcept {}
-  static void executes(Worker*, Operator*, Tuple*, uint32_t) noexcept {}
-  static void step(Worker*, Step, uint32_t) noexcept {}
-  static void drains(Worker*, Port*) noexcept {}
-  static void takes(Worker*, Port*, uint32_t) noexcept {}
-  static void passes_on(Worker*, Operator*) noexcept {}
-  static void holds(Worker*, Operator*, uint32_t) noexcept {}
-  static void has_merged(Worker*, Operator*) noexcept {}
-  static void looks_at_merge(Worker*, Operator*) noexcept {}
-  static void looks_at_queue(Worker*, Port*) noexcept {}
-  static void goes_to_sleep(Worker*, Parking&) noexcept {}
-  static void goes_to_sleep(Worker*, ReadyPorts&) noexcept {}
-  static void tell_watching(Worker*, const Word<uint64_t>&) noexcept {}
-  static void ends_batch(Worker*) noexcept {}
-  static void turns(Worker*) noexcept {}
-
-  // Several threads may produce.
-  static bool has_flags(Worker*, Port* port) noexcept { return port->shared; }
   // Tuples from a thread, not a co-routine, count as born now.
   static void stamp(Worker* worker, Port* port, uint32_t count) noexcept {
     port->stamps->stamp(port->ring.tail().load(std::memory_order_relaxed),
@@ -71,12 +54,18 @@ struct RunPlatform {
                         worker->resumed ? worker->born_ns : now_ns(worker),
                         [worker] { return now_ns(worker); });
   }
-  static void stream_ends(Worker*, Operator*) noexcept {}
-  static Lock* lock_at_end(Operator* op) noexcept { return op->lock; }
   static Route* made(Worker* worker, Operator* op, uint32_t count) noexcept {
     worker->born_ns = static_cast<SourceState*>(op->own)->buffer->born_ns;
     worker->taken += count;
     return op->routes;
+  }
+  // Tuples taken out of a queue take no room in it (Algorithm 3); in a short queue they would leave
+  // none. Returns true if they are taken out: `first` is where they are now.
+  static bool take_out(Worker* worker, Port* port, Tuple** first, uint32_t count) noexcept {
+    if (port->ring.capacity() >= MAX_BATCH) return false;
+    std::memcpy(worker->taken_out, *first, count * port->ring.stride());
+    *first = reinterpret_cast<Tuple*>(worker->taken_out);
+    return true;
   }
   template <class Any>  // co-routines are defined elsewhere (coroutine_run.hpp)
   static void has_sent(Any* worker, Operator*, uint32_t) {
@@ -117,18 +106,7 @@ struct RunPlatform {
     const int64_t until = now_ns(worker) + REST_NS;
     while (now_ns(worker) < until) pause(worker);
   }
-  static Lock* call_lock(Port* port) noexcept { return port->call_lock; }
-
-  // A drain within a drain: the outer one is as slow as before.
-  class Outer {
-   public:
-    explicit Outer(Worker* worker) noexcept : worker_(worker), slow_(worker->slow) {}
-    ~Outer() { worker_->slow = slow_; }
-
-   private:
-    Worker* worker_;
-    bool slow_;
-  };
+  using Outer = OuterDrain<Worker>;
 
   static int64_t clock(Worker* worker) noexcept { return now_ns(worker); }
   static int64_t born_ns(int64_t time) noexcept { return time; }

@@ -48,6 +48,22 @@ class Simulation::Coroutines {
   };
 
   // for the path of a tuple (path.hpp)
+  uint32_t inputs(const Worker* w) const {
+    return static_cast<uint32_t>(graph.regions[w->coroutine].inputs.size());
+  }
+  Port* input(const Worker* w, uint32_t i) const { return graph.regions[w->coroutine].inputs[i]; }
+  void need(const Worker* w, uint32_t i, uint32_t count) {
+    (*all)[w->coroutine].need[i].store(count, std::memory_order_relaxed);
+  }
+  // Returns false: here a co-routine finds out when it looks once more, and pays for that.
+  bool close_input(const Worker*, uint32_t) const noexcept { return false; }
+  // For a tuple at any port; until the operator has replicas, of which this is one.
+  bool wait(Worker* w) {
+    const OfOperator& of = replicated[w->coroutine];
+    if (of.replicas != nullptr) return false;
+    w->mixed += w->run->software.coroutine_wait;
+    return all->wait((*all)[w->coroutine], WaitMode::ANY) == Waited::DONE;
+  }
   bool first(const Worker* w) const { return places[w->coroutine]->first; }
   uint32_t send(Worker* w, Tuple* first, uint32_t count) {
     w->run->pass(*w);
@@ -87,6 +103,7 @@ class Simulation::Coroutines {
     Simulation& simulation = current()->simulation;
     simulation.made_room(simulation.ports[port]);
   }
+  void gave_room(Port* port) { current()->simulation.made_room(*port); }
 
   CoroutineGraph graph;
   std::unique_ptr<All> all;
@@ -121,6 +138,10 @@ inline void Simulation::make_coroutines() {
     for (const Port* port : region.inputs) all[co].inputs.push_back(port->index);
   }
   if (!all.begin(system.stack_bytes, System::STACK_REACH)) throw std::bad_alloc();
+  for (uint32_t co = 0; co < coroutines_->graph.regions.size(); ++co) {
+    for (size_t i = 0; i < all[co].inputs.size(); ++i)
+      all[co].need[i].store(1, std::memory_order_relaxed);
+  }
 }
 
 inline void Simulation::prepare_to_resume(const Worker& w) {
@@ -150,62 +171,19 @@ void Simulation::coroutine_body(Coroutine& self) {
     } else if (w.replica) {
       SimPath::replica_body(&w);
     } else {
-      simulation.operator_loop(w, self);
+      SimPath::operator_body(&w);
+      simulation.join_replicas(w, self);
     }
   });
   SimPath::turn_to(&w, Activity::NONE);
 }
 
-// The loop of every operator: a tuple at any port is enough, and each port that has some is worked
-// on in turn.
-template <class Coroutine>
-void Simulation::operator_loop(Worker& w, Coroutine& self) {
-  Coroutines::All& all = *coroutines_->all;
-  CoroutineGraph::Region& region = coroutines_->graph.regions[self.index];
-  std::array<Tuple, MAX_BATCH> batch;
-  for (size_t i = 0; i < self.inputs.size(); ++i) self.need[i].store(1, std::memory_order_relaxed);
-  for (;;) {
-    if (coroutines_->replicated[self.index].replicas != nullptr) return join_replicas(w, self);
-    SimPath::turn_to(&w, Activity::SEARCH, w.op);
-    w.mixed += software.coroutine_wait;
-    // a barrier waits where it has room: it alone can make some, so it must never wait for that
-    for (size_t i = 0; i < self.inputs.size() && region.op->kind == BARRIER; ++i)
-      self.need[i].store(region.inputs[i]->open_streams > 0 &&
-                             SimPath::room_of_input(region.op, region.inputs[i]->input) > 0,
-                         std::memory_order_relaxed);
-    if (all.wait(self, WaitMode::ANY) == Waited::OVER) {
-      if (!over && coroutines_->replicated[self.index].replicas != nullptr) continue;
-      break;
-    }
-    for (Port* port : region.inputs) {
-      Ring& ring = port->ring;
-      if (ring.size() == 0) continue;
-      pass(w);
-      touch(w, port->emptied, CONSUMER_BYTES);
-      if (ring.tail_seen - ring.head() < port->batch) {
-        look(w, ring.tail_line, publications(port->batch));
-        ring.tail_seen = ring.tail();
-      }
-      const uint64_t place = ring.head() % ring.capacity();
-      Count count = static_cast<Count>(
-          std::min({uint64_t{port->batch}, ring.tail_seen - ring.head(), ring.capacity() - place}));
-      if (region.op->kind == BARRIER)
-        count = static_cast<Count>(std::min(count, SimPath::room_of_input(region.op, port->input)));
-      if (count == 0) continue;
-      ring.copy(count, batch.data());
-      if (port->stamps != nullptr) w.born_ns = port->stamps->at(ring.head()).born_ns;
-      w.taken += count;
-      SimPath::take(&w, port, batch.data(), count);
-      port->ring.release(count);
-      made_room(*port);
-    }
-  }
-}
-
-// The operator's own co-routine goes on as the first of its replicas.
+// The operator's own co-routine goes on as the first of its replicas, if there are some.
 template <class Coroutine>
 void Simulation::join_replicas(Worker& w, Coroutine& self) {
-  self.may = coroutines_->replicated[self.index].may;
+  const Coroutines::OfOperator& of = coroutines_->replicated[self.index];
+  if (of.replicas == nullptr || over) return;
+  self.may = of.may;
   w.replica = true;
   SimPath::replica_body(&w);
 }
@@ -338,7 +316,7 @@ inline std::vector<uint64_t> Simulation::useful_ns() const {
   const auto now = static_cast<int64_t>(system.now / NANOSECOND);
   const CoroutineGraph& graph = coroutines_->graph;
   for (uint32_t co = 0; co < graph.regions.size(); ++co)
-    useful[graph.regions[co].op->index] += graph.useful_ns(co, now);
+    useful[graph.regions[co].op->index] += graph.regions[co].does.useful_ns(now);
   return useful;
 }
 inline std::string Simulation::deadlock(const std::vector<std::string>& names) {

@@ -18,6 +18,7 @@
 
 #include "coroutines.hpp"
 #include "primitives.hpp"
+#include "seen.hpp"
 
 namespace millrace::sim {
 
@@ -56,14 +57,7 @@ class Simulation::CoroutineGraph {
     uint32_t least = 0;
     mutable Touch state, own, stack, record, about,
         crew;  // where the runtime's records of it were touched last
-    // how it does: at the end of its turns
-    int64_t busy_ns = 0, runs_since_ns = 0;    // 0: it does not run
-    uint64_t turn_taken = 0, turn_pushed = 0;  // before this turn
-    double reads_per_s = 0.0, writes_per_s = 0.0;
-    // what follows from that (find_gains)
-    uint64_t gain_taken = 0, gain_pushed = 0;
-    int64_t gain_busy_ns = 0;
-    double cost_s = 0.0, selectivity = 1.0, arrives = 0.0, takes_s = 0.0, gain_per_s = 0.0;
+    Performance<SimPlatform> does;
   };
 
   std::vector<Region> regions;                  // by co-routine
@@ -108,7 +102,7 @@ class Simulation::CoroutineGraph {
   }
   void leaves(uint32_t co) const { SimPath::hand_over(regions[co].worker); }
   void turn_begins(uint32_t thread, uint32_t co, int64_t now_ns) noexcept {
-    regions[co].runs_since_ns = now_ns;
+    regions[co].does.begins(now_ns);
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
     w.searches.add(1);
     w.drains.add(1);
@@ -123,31 +117,14 @@ class Simulation::CoroutineGraph {
   }
   void turn_ends(uint32_t, uint32_t co, int64_t began_ns, int64_t now_ns) noexcept {
     Region& region = regions[co];
-    const auto average = [](double& value, double now) {
-      value = value == 0.0 ? now : 0.75 * value + 0.25 * now;
-    };
-    const double took_s = static_cast<double>(std::max<int64_t>(now_ns - began_ns, 1)) * 1e-9;
-    const auto ways = static_cast<double>(std::max<size_t>(region.sends.size(), 1));
-    region.busy_ns += now_ns - began_ns;
-    region.runs_since_ns = 0;
-    average(region.reads_per_s,
-            static_cast<double>(region.worker->taken - region.turn_taken) / took_s);
-    average(region.writes_per_s,
-            static_cast<double>(region.worker->pushed - region.turn_pushed) / (took_s * ways));
-    region.turn_taken = region.worker->taken;
-    region.turn_pushed = region.worker->pushed;
+    region.does.ends(began_ns, now_ns);
+    region.does.measure(now_ns - began_ns, region.worker->taken, region.worker->pushed,
+                        region.sends.size());
   }
   void rests(uint32_t thread, bool suspended) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
-    w.waits.add(1);
     SimPath::turn_to(&w, suspended ? Activity::PAUSE : Activity::TUPLES);
-    if (suspended) {
-      w.rest = SUSPENDED;
-      w.asleep.start();
-    } else {
-      w.rest = IDLE;
-      w.idle.start();
-    }
+    rest_of(w, suspended);
   }
   void wakes(uint32_t thread, bool suspended) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
@@ -167,36 +144,44 @@ class Simulation::CoroutineGraph {
       w->mixed += simulation_.software.coroutine_look;
     touch_moved(regions[index].own, CO_OWN_BYTES);
     touch_moved(regions[index].about, CO_ABOUT_BYTES);
-    if ((looks & GAIN) != 0 && simulation_.system.now >= look_again_) find_gains();
-    const Region& region = regions[index];
-    Seen seen{};
-    seen.source = region.inputs.empty();
-    seen.scheduled_ns = scheduled_ns;
-    seen.enqueued_ns = seen.born_ns = seen.source ? scheduled_ns : INT64_MAX;
-    seen.room = UINT64_MAX;
-    for (Port* port : region.inputs) {
-      const uint64_t queued = size(port->index);
-      touch(port->emptied, CONSUMER_BYTES);
-      seen.batch = std::max<uint32_t>(seen.batch, port->batch);
-      seen.queued += queued;
-      if (queued == 0 || port->stamps == nullptr) continue;
-      touch_stamps(*port);
-      const Stamps::Stamp stamp = port->stamps->at(port->ring.head());
-      seen.enqueued_ns = std::min(seen.enqueued_ns, stamp.enqueued_ns);
-      seen.born_ns = std::min(seen.born_ns, stamp.born_ns);
+    if ((looks & GAIN) != 0 && simulation_.system.now >= look_again_) {
+      look_again_ = simulation_.system.now + GAINS_EVERY_NS * NANOSECOND;
+      find_gains_of(*this, order_);
     }
-    if ((looks & BEHIND) != 0) {
-      for (const Target* target : region.sends) {
-        const uint64_t queued = size(target->port->index);
-        touch(target->port->filled, PRODUCER_BYTES);
-        seen.room = std::min(seen.room, target->port->ring.capacity() - queued);
-        seen.queued_behind = std::max(seen.queued_behind, queued);
-      }
-    }
-    seen.reads_per_s = region.reads_per_s;
-    seen.writes_per_s = region.writes_per_s;
-    seen.gain_per_s = (region.first == NO_CO ? region : regions[region.first]).gain_per_s;
-    return seen;
+    return see(*this, index, scheduled_ns, looks);
+  }
+
+  // for policies (seen.hpp)
+  Port& port(Port* port) const noexcept { return *port; }
+  Port& port(const Target* target) const noexcept { return *target->port; }
+  const std::vector<Port*>& inputs(uint32_t co) const noexcept { return regions[co].inputs; }
+  const std::vector<Target*>& outputs(uint32_t co) const noexcept { return regions[co].sends; }
+  uint64_t queued_before(Port& port) const noexcept {
+    const uint64_t queued = size(port.index);
+    touch(port.emptied, CONSUMER_BYTES);
+    return queued;
+  }
+  uint64_t queued_behind(Port& port) const noexcept {
+    const uint64_t queued = size(port.index);
+    touch(port.filled, PRODUCER_BYTES);
+    return queued;
+  }
+  Stamps::Stamp stamp_of(const Port& port) const noexcept {
+    touch_stamps(port);
+    return port.stamps->at(port.ring.head());
+  }
+  int64_t age_of_none(int64_t) const noexcept { return INT64_MAX; }
+  Performance<SimPlatform>& performance(uint32_t co) noexcept { return regions[co].does; }
+  uint64_t taken(uint32_t co) const noexcept { return regions[co].worker->taken; }
+  uint64_t pushed(uint32_t co) const noexcept { return regions[co].worker->pushed; }
+  uint32_t own(uint32_t co) const noexcept {
+    return regions[co].first == NO_CO ? co : regions[co].first;
+  }
+  uint32_t index(uint32_t co) const noexcept { return regions[co].op->index; }
+  uint32_t batch(uint32_t co) const noexcept {
+    uint32_t most = 0;
+    for (const Port* port : regions[co].inputs) most = std::max<uint32_t>(most, port->batch);
+    return most;
   }
 
   void build();
@@ -206,13 +191,6 @@ class Simulation::CoroutineGraph {
     Region& region = regions.emplace_back();
     region.worker = &worker;
     region.op = own.op, region.inputs = own.inputs, region.sends = own.sends, region.first = first;
-  }
-  // Time for which a co-routine was executed until now.
-  uint64_t useful_ns(uint32_t co, int64_t now_ns) const noexcept {
-    const Region& region = regions[co];
-    const int64_t open =
-        region.runs_since_ns == 0 ? 0 : std::max<int64_t>(now_ns - region.runs_since_ns, 0);
-    return static_cast<uint64_t>(region.busy_ns + open);
   }
   void touch_stamps(const Port& port) const noexcept {
     touch(stamp_touches_[port.index], CO_STAMPS_BYTES);
@@ -242,11 +220,8 @@ class Simulation::CoroutineGraph {
     if (Worker* w = simulation_.acting_.worker; w != nullptr)
       simulation_.touch_moved(*w, record, bytes);
   }
-  void find_gains();
   void enter(uint32_t co, Operator& op);
 
-  static constexpr Time GAINS_EVERY = 10 * MILLISECOND;
-  static constexpr uint64_t LEAST_TAKEN = 64;  // tuples that a cost is an average of
   Simulation& simulation_;
   mutable std::vector<Touch> port_touches_, stamp_touches_;  // by port, likewise
   std::vector<uint32_t> order_;  // co-routines, those behind before those before them
@@ -312,32 +287,6 @@ inline void Simulation::CoroutineGraph::enter(uint32_t co, Operator& op) {
         if (std::find(writers.begin(), writers.end(), co) == writers.end()) writers.push_back(co);
       }
     }
-  }
-}
-
-// HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at
-// a sink, over what it costs until then. Output ports are taken for equal.
-inline void Simulation::CoroutineGraph::find_gains() {
-  look_again_ = simulation_.system.now + GAINS_EVERY;
-  for (const uint32_t co : order_) {
-    Region& region = regions[co];
-    if (region.worker->taken - region.gain_taken >= LEAST_TAKEN) {
-      const auto tuples = static_cast<double>(region.worker->taken - region.gain_taken);
-      region.cost_s = static_cast<double>(region.busy_ns - region.gain_busy_ns) * 1e-9 / tuples;
-      region.selectivity = static_cast<double>(region.worker->pushed - region.gain_pushed) / tuples;
-      region.gain_taken = region.worker->taken, region.gain_pushed = region.worker->pushed,
-      region.gain_busy_ns = region.busy_ns;
-    }
-    region.arrives = region.sends.empty() ? 1.0 : 0.0;
-    region.takes_s = region.cost_s;
-    const double share =
-        region.selectivity / static_cast<double>(std::max<size_t>(region.sends.size(), 1));
-    for (const Target* target : region.sends) {
-      const uint32_t next = reader(target->port->index);
-      region.arrives += share * (next == NO_CO ? 1.0 : regions[next].arrives);
-      region.takes_s += share * (next == NO_CO ? 0.0 : regions[next].takes_s);
-    }
-    region.gain_per_s = region.arrives / std::max(region.takes_s, 1e-9);
   }
 }
 

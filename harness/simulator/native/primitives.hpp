@@ -111,17 +111,22 @@ inline size_t Queue::room(size_t wanted) {
   return capacity() - (tail_ - head_seen);
 }
 
-inline size_t Queue::front(size_t, Tuple** first) {
+inline size_t Queue::front(size_t most, Tuple** first) {
   Worker& w = *current()->worker;
   Simulation& simulation = *w.run;
+  const bool resumed = port->discipline->resumed;
+  if (resumed && size() == 0) return 0;  // its co-routine has looked when it waited
   simulation.pass(w);
-  const size_t most = port->batch;  // as it is now
-  if (tail_seen - head_ < most) {
-    simulation.look(w, tail_line, simulation.publications(static_cast<uint32_t>(most)));
+  // a co-routine takes a batch of each of its ports, a drain has come for this one (drains)
+  if (resumed) simulation.touch(w, port->emptied, CONSUMER_BYTES);
+  const size_t batch = port->batch;  // as it is now
+  if (tail_seen - head_ < batch) {
+    simulation.look(w, tail_line, simulation.publications(static_cast<uint32_t>(batch)));
     tail_seen = tail_;
   }
   const uint64_t place = head_ % capacity();
-  const size_t count = std::min<uint64_t>({most, tail_seen - head_, capacity() - place});
+  size_t count = std::min<uint64_t>({batch, tail_seen - head_, capacity() - place});
+  if (resumed) count = std::min(count, most);  // a barrier may have less room
   if (count == 0) return 0;
   if (front_ == nullptr) front_ = simulation.take_batch();
   copy(count, front_);

@@ -162,6 +162,8 @@ struct SimPlatform {
   }
   static void stamp(Worker* w, Port* port, uint32_t count) { w->run->stamp(*w, *port, count); }
 
+  // A tuple is in its queue until it is worked on, however short the queue is.
+  static bool take_out(Worker*, Port*, Tuple**, uint32_t) noexcept { return false; }
   static Route* made(Worker* w, Operator* op, uint32_t count) {
     return w->run->charge_source(*w, *op, count);
   }

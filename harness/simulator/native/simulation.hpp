@@ -192,8 +192,6 @@ class Simulation {
   template <class Coroutine>
   static void coroutine_body(Coroutine& self);
   template <class Coroutine>
-  void operator_loop(Worker& w, Coroutine& self);
-  template <class Coroutine>
   void join_replicas(Worker& w, Coroutine& self);
   void make_replicas(uint32_t co);
   void stamp(Worker& w, Port& port, Count count);
