@@ -70,7 +70,8 @@ def type_of(kind: Kind) -> DataType:
             )
 
 
-DDL = {kind.simpleString().upper(): kind for kind in (TEXT, WHOLE, SMALL, REAL, FLAG)}
+REALS = ArrayType(REAL)
+DDL = {kind.simpleString().upper(): kind for kind in (TEXT, WHOLE, SMALL, REAL, FLAG, REALS)}
 """The types of tables' columns by their names in Spark's SQL."""
 
 

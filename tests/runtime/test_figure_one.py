@@ -1,5 +1,5 @@
 """P17's Figure 1 with its own annotations: the composite LoginFailures, `@parallel(width=7)` and
-`@parallel(width=4)`, and `@threading` of whoever invokes it.
+`@parallel(width=4)`, and `@threading` of the graph that invokes it.
 """
 
 from __future__ import annotations

@@ -195,7 +195,9 @@ def test_a_run_with_replicas_that_is_cut_short_accounts_for_every_tuple(library,
 
 
 def counting(graph, kind, counts, busy):
-    """For each tuple, how many of its key have come. A state by key needs no lock."""
+    """Add an operator that says for each tuple how many of its key have come. A state by key needs
+    no lock.
+    """
 
     def count(values):
         key = values["key"]
