@@ -29,7 +29,7 @@ from harness.graph import Graph
 from harness.graph.values import MAX_OPERATORS, MAX_REPLICAS, MAX_THREADS
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
-from harness.measurement import control, observe, profiling, run, spec, window
+from harness.measurement import control, observe, profiling, run, spec, stationary, window
 from harness.models import QUANTUM_MS
 from harness.models.port_queues import QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
 from harness.validation import cases, comparison, order
@@ -166,11 +166,10 @@ SENTENCES = [
         max(arm.model.maximum for arm in arms("quick", "pldi17_fig11"))]),
     ("harness/plots/figures.py", r"the quick profile allows up to (\d+) threads", lambda: [
         max(arm.model.maximum for arm in arms("quick", "pldi17_fig11"))]),
-    ("harness/plots/figures.py", r"periods of ([\d.]+) to (\d+) "
+    ("harness/plots/figures.py", r"periods of ([\d.]+) or (\d+) "
                                  r"ms", lambda: periods_ms("pldi17_fig11")),
-    ("config/experiments/pldi17_fig11.yaml", r"every (\d+) ms of virtual time, in the quick size "
-                                             r"every ([\d.]+) ms", lambda: [
-        *reversed(periods_ms("pldi17_fig11"))]),
+    ("config/experiments/pldi17_fig11.yaml", r"looks every ([\d.]+) or (\d+) ms of "
+                                             r"virtual time", lambda: periods_ms("pldi17_fig11")),
     *((f"config/experiments/cstream_fig{number}.yaml", r"on (\d+) threads \(§5.1\), here on "
                                                        r"(\d+)\.", lambda number=number: [
         arms("paper", f"cstream_fig{number}", "cstream")[0].threads, arms("paper", f"cstream_fig{number}")[0].threads])
@@ -192,10 +191,10 @@ SENTENCES = [
         round(sum(len(paper.claims) for paper in papers().values()), -1)]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
     # -- runs --------------------------------------------------------------------------------------
-    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * window.WINDOWS_AGREE_WITHIN]),
+    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * stationary.WINDOWS_AGREE_WITHIN]),
     ("README.md", r"at any moment, from 1 to ([\d,]+)", lambda: [MAX_THREADS]),
     ("--help run", r"two windows in a row differ by less than "
-                   r"(\d+) %", lambda: [100 * window.WINDOWS_AGREE_WITHIN]),
+                   r"(\d+) %", lambda: [100 * stationary.WINDOWS_AGREE_WITHIN]),
     ("--help run", r"kept its number of threads for (\d+) "
                    r"periods", lambda: [control.SETTLED_PERIODS]),
     ("--help run", r"at most (\d+) periods .*? more than (\d+) s\..* limits are (\d+) periods and "

@@ -28,7 +28,7 @@ Storm in the quick size. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.
 examples:
   millrace figures                 all figures of the quick profile, in about 16 minutes on two CPUs
   millrace figures pldi17_fig9     one figure; only its experiment is measured
-  millrace figures --size paper    the sizes of the papers, in about 6 hours on two CPUs
+  millrace figures --size paper    the sizes of the papers, in about 17 hours on two CPUs
   millrace figures --report        the figures with captions as one page, results/report.html
 """
 

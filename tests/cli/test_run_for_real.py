@@ -248,9 +248,11 @@ def test_a_graph_of_a_users_own_that_ends_is_a_success(tmp_path, law):
     path = tmp_path / "finite.py"
     path.write_text(FINITE)
     done = millrace(
-        "run", f"{path}:graph", "--model", "dynamic", *law, "--json", "-", temp=tmp_path
+        *("run", f"{path}:graph", "--model", "dynamic", *law),
+        *("--json", str(tmp_path / "record.json")),
+        temp=tmp_path,
     )
-    record = json.loads(done.stdout)
+    record = json.loads((tmp_path / "record.json").read_text())
     validate_record(record)
     assert (done.returncode, record["error"], record["ended"], record["correct"]) == (
         0,

@@ -13,10 +13,15 @@ from harness.errors import RunFailed, UserError
 from harness.measurement.record.declaration import (
     BALANCER,
     ELASTIC,
+    LEFT_OUT,
+    OPERATOR_FACTS,
     PROFILED,
     RECORD,
     SAMPLE,
     SIMULATION,
+    THREAD_TIME,
+    TIME_SPENT,
+    TIME_USE,
 )
 from harness.measurement.record.json_schema import record_schema
 from harness.measurement.records import (
@@ -40,6 +45,12 @@ def record():
         adaptation=[one],
         samples=[other],
         elastic=example(ELASTIC),
+        left_out=[example(LEFT_OUT)],
+        time_use=example(
+            TIME_USE,
+            operators=[example(OPERATOR_FACTS)],
+            threads=[example(THREAD_TIME, spent=[example(TIME_SPENT)])],
+        ),
         simulation=example(SIMULATION, profiled=example(PROFILED)),
     )
 

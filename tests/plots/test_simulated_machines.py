@@ -156,10 +156,7 @@ def test_the_foot_says_what_was_measured_and_what_was_simulated():
         "Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. "
         "SIMULATED on power8 and xeon with the software costs of millrace, in virtual time. "
     )
-    assert (
-        "Dashed fills: least and greatest mean while 6 other values of the machine's constants"
-        in said
-    )
+    assert "Dashed fills: least and greatest mean over 6 points at which all" in said
     badges = [
         [
             text.get_text()

@@ -33,6 +33,7 @@ class CoroutineRun {
   void check_for_preemption(Worker*);
   void on_thread(Worker*, void (*)(void*), void*);
   bool find_deadlock();
+  size_t stride(const Worker*);
 };
 
 template struct Path<RunPlatform>;
