@@ -23,7 +23,7 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     inside = (
         FORM + "wrong type inside parameters, simulation, conservation, latency_ns, elastic, "
         "adaptation, samples, scheduling, "
-        "application or host"
+        "application, left_out, time_use or host"
     )
     sampled = " of a sample is missing, negative or not finite"
     unlikely = " of a sample is negative or not finite"
