@@ -2,10 +2,9 @@
 (`millrace calibrate`).
 
   topology.py       CPUs and caches, as the system reports them
-  hardware.pyx      cores, cache lines, copies       futexes.pyx   sleeping, waking, switching
-  steps.pyx         the runtime's functions, one by one, without running a graph   graphs.py   whose
-                    steps they are
-  primitives.pyx    steps that need no graph: list, flag, lock, pause, multiplies
+  machine_costs.pyx cores, cache lines, copies; sleeping, waking, switching
+  steps.pyx         the runtime's functions, one by one, without running a graph; and lists, flags,
+                    locks, multiplies           graphs.py   whose steps they are
   probes.py         groups of probes of the machine: constants by dotted path, from one round
   software.py       the same of the runtime's steps: what is left when what they call is taken away
   rounds.py         groups in turn, several times; medians and quartiles

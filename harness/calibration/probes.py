@@ -19,7 +19,7 @@ from statistics import median
 
 import psutil
 
-from harness.calibration import futexes, hardware
+from harness.calibration import machine_costs
 from harness.calibration.topology import OTHER_SOCKET, SAME_CORE, Caches, Host
 from harness.machines.host.cgroup import ROOT, read_text
 from harness.machines.machine import WORKING_SET_KIB
@@ -125,23 +125,23 @@ def cores(setting: ProbeSetup) -> Values:
     one = host.numbers[:1]
     socket = host.cores[0][0].socket
     together = [core[0].number for core in host.cores if core[0].socket == socket]
-    cycle_ns = hardware.busy("add", one, adds)
+    cycle_ns = machine_costs.busy("add", one, adds)
     values = {
         "core.clock_ghz.1": 1 / cycle_ns,
-        "core.fmul_latency_cycles": hardware.busy("multiply", one, multiplies) / cycle_ns,
+        "core.fmul_latency_cycles": machine_costs.busy("multiply", one, multiplies) / cycle_ns,
     }
     if len(together) > 1:
-        values[f"core.clock_ghz.{len(together)}"] = 1 / hardware.busy("add", together, adds)
+        values[f"core.clock_ghz.{len(together)}"] = 1 / machine_costs.busy("add", together, adds)
     siblings = max(host.cores, key=len)
     numbers = [cpu.number for cpu in siblings]
     for path, operation, times in (
         ("core.smt_fp", "multiply", multiplies),
         ("core.smt_mixed", "mixed", steps),
     ):
-        alone = hardware.busy(operation, numbers[:1], times)
+        alone = machine_costs.busy(operation, numbers[:1], times)
         for count in range(2, len(numbers) + 1):
             values[f"{path}.{count}"] = (
-                count * alone / hardware.busy(operation, numbers[:count], times)
+                count * alone / machine_costs.busy(operation, numbers[:count], times)
             )
     return values
 
@@ -150,7 +150,7 @@ def lines(setting: ProbeSetup) -> Values:
     """Cache lines: atomic operations on an own line, on one that another core has changed, and on
     one that many cores use.
     """
-    rmw, cas, lock, fence = hardware.local_atomics(setting.times(20_000))
+    rmw, cas, lock, fence = machine_costs.local_atomics(setting.times(20_000))
     values = {
         "atomic.rmw_local": rmw,
         "atomic.cas_local": cas,
@@ -158,19 +158,21 @@ def lines(setting: ProbeSetup) -> Values:
         "atomic.fence": fence,
     }
     for level, footprint in footprints(setting.caches).items():
-        values[f"latency.{level}"] = least(hardware.load, footprint, setting.times(20_000))
-    values["latency.dram"] = hardware.load(
+        values[f"latency.{level}"] = least(machine_costs.load, footprint, setting.times(20_000))
+    values["latency.dram"] = machine_costs.load(
         min(2 * setting.caches.l3, MOST_CHASED_BYTES), setting.times(20_000)
     )
     for distance, pair in setting.host.pairs().items():
-        values[f"transfer.rmw.{distance}"] = least(hardware.hand_off, pair, setting.times(5000))
+        values[f"transfer.rmw.{distance}"] = least(
+            machine_costs.hand_off, pair, setting.times(5000)
+        )
         values[f"transfer.load.{distance}"] = least(
-            hardware.load_modified, pair, setting.times(200)
+            machine_costs.load_modified, pair, setting.times(200)
         )
     numbers = setting.host.numbers
     for count in contenders(len(numbers)):
-        added = hardware.contended(numbers[:count], False, 0.002 * setting.effort)
-        exchanged = hardware.contended(numbers[:count], True, 0.002 * setting.effort)
+        added = machine_costs.contended(numbers[:count], False, 0.002 * setting.effort)
+        exchanged = machine_costs.contended(numbers[:count], True, 0.002 * setting.effort)
         values[f"atomic.contended.{count}"] = added
         values[f"atomic.cas_factor.{count}"] = exchanged / added
     return values
@@ -197,12 +199,15 @@ def copies(setting: ProbeSetup) -> Values:
     bytes_ = setting.times(2 << 20)
     size = footprint["own_l1"] // 2
     call, _ = line_of_copies(
-        [least(hardware.copy, stride, size, size, bytes_) for stride in SLOT_BYTES]
+        [least(machine_costs.copy, stride, size, size, bytes_) for stride in SLOT_BYTES]
     )
     values = {"copy.call": max(MIN_CONSTANT, call)}
     for level, size in footprint.items():
         values[f"copy.bandwidth.{level}"] = rate(
-            [least(hardware.copy, stride, size // 2, size // 2, bytes_) for stride in SLOT_BYTES],
+            [
+                least(machine_costs.copy, stride, size // 2, size // 2, bytes_)
+                for stride in SLOT_BYTES
+            ],
             call,
         )
     for distance, pair in setting.host.pairs().items():
@@ -216,44 +221,46 @@ def copies(setting: ProbeSetup) -> Values:
             return [least(probe, pair, stride, source, target, bytes_) for stride in SLOT_BYTES]
 
         values[f"copy.bandwidth.modified_{distance}"] = rate(
-            times(hardware.copy_modified, held, held), call
+            times(machine_costs.copy_modified, held, held), call
         )
-        returned_call, returned_rate = line_of_copies(times(hardware.copy_returned, held, held))
+        returned_call, returned_rate = line_of_copies(
+            times(machine_costs.copy_returned, held, held)
+        )
         values[f"copy.returned.call.{distance}"] = max(MIN_CONSTANT, returned_call)
         values[f"copy.returned.bandwidth.{distance}"] = returned_rate
         values[f"copy.evicted.fetch.{distance}"] = rate(
-            times(hardware.copy_modified, left, nearest), call
+            times(machine_costs.copy_modified, left, nearest), call
         )
         values[f"copy.evicted.store.{distance}"] = rate(
-            times(hardware.copy_returned, nearest, left), call
+            times(machine_costs.copy_returned, nearest, left), call
         )
         values[f"copy.evicted.through.{distance}"] = rate(
-            times(hardware.copy_through, left // 2, left // 2), call
+            times(machine_costs.copy_through, left // 2, left // 2), call
         )
     beyond = out_of_caches(sizes.l3)
     values["copy.bandwidth.dram_local"] = rate(
-        [hardware.copy(stride, beyond // 2, beyond // 2, 0) for stride in SLOT_BYTES], call
+        [machine_costs.copy(stride, beyond // 2, beyond // 2, 0) for stride in SLOT_BYTES], call
     )
     for level, size in (("l3", levels["l3"]), ("dram_local", beyond)):
         values[f"copy.fetch.{level}"] = rate(
-            [hardware.copy(stride, size, nearest, bytes_) for stride in SLOT_BYTES], call
+            [machine_costs.copy(stride, size, nearest, bytes_) for stride in SLOT_BYTES], call
         )
         values[f"copy.store.{level}"] = rate(
-            [hardware.copy(stride, nearest, size, bytes_) for stride in SLOT_BYTES], call
+            [machine_costs.copy(stride, nearest, size, bytes_) for stride in SLOT_BYTES], call
         )
 
     values["cache.l3"] = shared_cache(sizes)
     if OTHER_SOCKET in setting.host.pairs():
         far = setting.host.pairs()[OTHER_SOCKET]
         values["copy.bandwidth.dram_remote"] = rate(
-            [hardware.copy_far(far, stride, beyond) for stride in SLOT_BYTES], call
+            [machine_costs.copy_far(far, stride, beyond) for stride in SLOT_BYTES], call
         )
     socket = [
         core[0].number
         for core in setting.host.cores
         if core[0].socket == setting.host.cores[0][0].socket
     ]
-    values["copy.socket_dram"] = hardware.copy_rate(
+    values["copy.socket_dram"] = machine_costs.copy_rate(
         socket, SLOT_BYTES[1], max(beyond // len(socket), 2 * sizes.l2)
     )
     return values
@@ -267,7 +274,7 @@ def shared_cache(sizes: Caches) -> float:
     """
 
     def together(size: int) -> float:
-        return least(hardware.copy, SLOT_BYTES[1], size // 2, size // 2, 0)
+        return least(machine_costs.copy, SLOT_BYTES[1], size // 2, size // 2, 0)
 
     near, beyond = (
         (size, together(size)) for size in (footprints(sizes)["l3"], out_of_caches(sizes.l3))
@@ -329,27 +336,27 @@ def system(setting: ProbeSetup) -> Values:
     """The operating system: calls, switches, sleeping and waking."""
     cpu = setting.host.numbers[0]
     calls, rounds = setting.times(2000), setting.times(1000)
-    yield_ns = least(futexes.yield_to_nobody, calls)
-    yields = [futexes.yield_to_other(cpu, rounds) for _ in range(TRIES)]
+    yield_ns = least(machine_costs.yield_to_nobody, calls)
+    yields = [machine_costs.yield_to_other(cpu, rounds) for _ in range(TRIES)]
     switches = [
         (call_ns - yield_ns) / share for call_ns, share in yields if share > LEAST_SWITCH_SHARE
     ]
     near = setting.host.nearest()
-    hand_over_ns = least(futexes.hand_over, [cpu], 2, rounds)
+    hand_over_ns = least(machine_costs.hand_over, [cpu], 2, rounds)
     # on two CPUs at once, as threads of a graph are: some lines of a process in the kernel are
     # common to all CPUs
     crowd_ns = least(
-        futexes.hand_over,
+        machine_costs.hand_over,
         near[1] if near else [cpu],
         CROWD_THREADS,
         max(1, rounds // CROWD_THREADS),
     )
-    near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
+    near_call_ns, _ = machine_costs.wake([cpu, cpu], setting.times(300), 0.0)
     choice_ns = _choice_ns(near[1], max(1, rounds // CROWD_THREADS)) if near else 0.0
     values = {
-        "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
+        "os.syscall_us": least(machine_costs.wake_nobody, calls) / 1000,
         "os.yield_us": yield_ns / 1000,
-        "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
+        "os.timer_slack_us": max(1.0, machine_costs.timer_slack(setting.times(20), 50e-6)) / 1000,
         "os.wake_queued_us": (near_call_ns + choice_ns) / 1000,
         # where there is another core, _wakes has a better one
         "os.wake_caller_us": (near_call_ns + choice_ns) / 1000,
@@ -360,7 +367,7 @@ def system(setting: ProbeSetup) -> Values:
     if (asked_ms := slice_of_eevdf()) is not None:
         values["os.sched_base_slice_us"] = 1000 * asked_ms
     elif not has_eevdf(os.uname().release):
-        slice_us = futexes.slice_(cpu, 0.15 if setting.times(1000) == 1000 else 0.02) / 1000
+        slice_us = machine_costs.slice_(cpu, 0.15 if setting.times(1000) == 1000 else 0.02) / 1000
         values["os.sched_latency_us"] = 2 * slice_us  # each of two threads runs once in it
         values |= of_cfs()
     if sys.platform == "linux":
@@ -418,8 +425,12 @@ def _interrupts(setting: ProbeSetup, woken_ns: float, choice_ns: float) -> Value
     if near is None:
         return {}
     _, pair = near
-    queued_ns, _, _ = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=False)
-    _, taken_ns, lost_ns = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=True)
+    queued_ns, _, _ = machine_costs.wake_on_busy(
+        pair, setting.times(200), SHORT_IDLE_S, takes=False
+    )
+    _, taken_ns, lost_ns = machine_costs.wake_on_busy(
+        pair, setting.times(200), SHORT_IDLE_S, takes=True
+    )
     return {
         "os.wake_elsewhere_us": (queued_ns + choice_ns) / 1000,
         "os.preempt_us": taken_ns / 1000,
@@ -443,7 +454,7 @@ def _refill_ns(setting: ProbeSetup, cpu: int) -> float:
         max(1, setting.times(8000) // threads),
     )
     both, switches, reading = (
-        least(futexes.read_by_turns, cpu, threads, rounds, *what)
+        least(machine_costs.read_by_turns, cpu, threads, rounds, *what)
         for what in ((turn, True), (0, True), (turn, False))
     )
     return both - switches - reading
@@ -463,7 +474,8 @@ def _choice_ns(pair: Sequence[int], rounds: int) -> float:
     try:
         bound_ns, free_ns = (
             min(
-                futexes.hand_over(pair, CROWD_THREADS, rounds, free) for _ in range(MIGRATION_TRIES)
+                machine_costs.hand_over(pair, CROWD_THREADS, rounds, free)
+                for _ in range(MIGRATION_TRIES)
             )
             for free in (False, True)
         )
@@ -479,10 +491,10 @@ def _woken_elsewhere_ns(setting: ProbeSetup, pair: Sequence[int]) -> float:
     The waker's own extra time is `os.wake_elsewhere_us`.
     """
     rounds = max(ROUNDS_PER_WAKE, setting.times(4000) // CROWD_THREADS)
-    here_ns, here_call_ns = futexes.hand_over_and_tell(
+    here_ns, here_call_ns = machine_costs.hand_over_and_tell(
         pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=False
     )
-    there_ns, there_call_ns = futexes.hand_over_and_tell(
+    there_ns, there_call_ns = machine_costs.hand_over_and_tell(
         pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=True
     )
     return ROUNDS_PER_WAKE * (there_ns - here_ns) - (there_call_ns - here_call_ns)
@@ -496,11 +508,13 @@ def _wakes(setting: ProbeSetup, choice_ns: float) -> Values:
     if near is None:
         return {}
     _, pair = near
-    call_ns, soon_ns = futexes.wake(pair, setting.times(200), SHORT_IDLE_S)
+    call_ns, soon_ns = machine_costs.wake(pair, setting.times(200), SHORT_IDLE_S)
     values = {"os.wake_caller_us": (call_ns + choice_ns) / 1000, "os.wake_us": soon_ns / 1000}
     for name, residency_us in (setting.idle_states or {}).items():
         idle_s = max(3 * residency_us * 1e-6, 2 * SHORT_IDLE_S)
-        _, late_ns = futexes.wake(pair, setting.times(min(200, int(0.02 / idle_s) + 1)), idle_s)
+        _, late_ns = machine_costs.wake(
+            pair, setting.times(min(200, int(0.02 / idle_s) + 1)), idle_s
+        )
         values[f"os.idle_exit_us.{name}"] = max(MIN_CONSTANT, (late_ns - soon_ns) / 1000)
     return values
 

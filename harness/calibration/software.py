@@ -27,7 +27,7 @@ FLOP of work, the copy of a push. A batch of n tuples takes
 
 from __future__ import annotations
 
-from harness.calibration import graphs, hardware, primitives
+from harness.calibration import graphs, machine_costs, steps
 from harness.calibration.probes import MIN_CONSTANT, SLOT_BYTES, ProbeSetup, Values, least
 from harness.calibration.steps import Steps
 
@@ -59,15 +59,15 @@ OVERLAPPING = (4, 8, 12, 16, 20, 24, 28, 31)
 def software(setting: ProbeSetup) -> Values:
     """One round: cost.* [ns], reference.clock_ghz, and how many multiplies overlap."""
     times = setting.times(2000)
-    list_push, list_pop, search = primitives.list_steps()
+    list_push, list_pop, search = steps.list_steps()
     values = {
         "reference.clock_ghz": 1
-        / hardware.busy("add", setting.host.numbers[:1], setting.times(400_000)),
+        / machine_costs.busy("add", setting.host.numbers[:1], setting.times(400_000)),
         "cost.list_push": list_push,
         "cost.list_pop": list_pop,
         "cost.search": search,
-        "cost.flag": primitives.flag_ns(setting.times(20_000)),
-        "cost.lock": primitives.lock_ns(setting.times(20_000)),
+        "cost.flag": steps.flag_ns(setting.times(20_000)),
+        "cost.lock": steps.lock_ns(setting.times(20_000)),
     }
     values |= _called(setting, times)
     values |= _source_and_sink(times, values["cost.call_batch"])
@@ -97,14 +97,15 @@ def _called(setting: ProbeSetup, times: int) -> Values:
         )
 
     batch, tuple_ = _line(each(1), each(BATCH))
-    flop_ns = least(hardware.busy, "multiply", setting.host.numbers[:1], setting.times(100_000))
+    flop_ns = least(
+        machine_costs.busy, "multiply", setting.host.numbers[:1], setting.times(100_000)
+    )
     overlaps = [
-        cost * flop_ns / least(primitives.work_ns, cost, setting.times(300)) for cost in OVERLAPPING
+        cost * flop_ns / least(steps.work_ns, cost, setting.times(300)) for cost in OVERLAPPING
     ]
     overlap = max(_median(overlaps), flop_ns / max(MIN_CONSTANT, tuple_ - MIN_CONSTANT), 1.0)
     ahead = (
-        SINGLE_TUPLE_FLOP
-        - least(primitives.work_ns, SINGLE_TUPLE_FLOP, setting.times(300), 1) / flop_ns
+        SINGLE_TUPLE_FLOP - least(steps.work_ns, SINGLE_TUPLE_FLOP, setting.times(300), 1) / flop_ns
     )
     mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN_LENGTH - 2}", times)) / (
         graphs.CHAIN_LENGTH - 2
@@ -127,7 +128,7 @@ def _source_and_sink(times: int, call_batch: float) -> Values:
         made[payload] = _line(*(chain.make(count, times) for count in (1, BATCH)))
     source_byte = max(0.0, (made[LARGE][1] - made[SMALL][1]) / (LARGE - SMALL))
     sink_byte = max(0.0, (sunk[LARGE][1] - sunk[SMALL][1]) / (LARGE - SMALL))
-    clock_ns = primitives.clock_ns()  # one tuple of each batch is a sample
+    clock_ns = steps.clock_ns()  # one tuple of each batch is a sample
     return {
         "cost.clock": clock_ns,
         "cost.source_batch": made[SMALL][0] - call_batch,
@@ -155,7 +156,7 @@ def _queued(setting: ProbeSetup, times: int, flag: float) -> Values:
     of_one, of_batch = (near.push("source", count, times) - release for count in (1, BATCH))
     copy = _copy(setting)
     push_tuple = max(MIN_CONSTANT, _line(of_one, of_batch)[1] - copy)
-    list_push, list_pop, _ = primitives.list_steps()
+    list_push, list_pop, _ = steps.list_steps()
     return {
         "cost.push_batch": of_batch - BATCH * (push_tuple + copy),
         "cost.push_tuple": push_tuple,
@@ -210,7 +211,7 @@ def _coroutines(values: Values) -> Values:
     """Co-routines that wait, and that take turns. The parts of a turn that are measured by
     themselves are subtracted.
     """
-    switch, fence, wait, turn, look = primitives.coroutine_steps(1000)
+    switch, fence, wait, turn, look = steps.coroutine_steps(1000)
     parts = 2 * switch + 2 * values["cost.clock"] + 2 * values["cost.lock"]
     return {
         "cost.fence": fence,
@@ -224,7 +225,7 @@ def _coroutines(values: Values) -> Values:
 def _copy(setting: ProbeSetup) -> float:
     """Return the time of a copy of one of the smaller slots in the nearest cache."""
     return least(
-        hardware.copy,
+        machine_costs.copy,
         SLOT_BYTES[0],
         setting.caches.l1d // 4,
         setting.caches.l1d // 4,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.calibration import hardware
+from harness.calibration import machine_costs
 from harness.calibration.topology import Host
 
 ROUNDS = 2000  # about a millisecond where a line takes its time
@@ -29,7 +29,9 @@ def hand_off_ns(host: Host) -> float | None:
     Raises OSError if the system refuses a thread or a CPU.
     """
     near = host.nearest()
-    return None if near is None else min(hardware.hand_off(near[1], ROUNDS) for _ in range(TRIES))
+    return (
+        None if near is None else min(machine_costs.hand_off(near[1], ROUNDS) for _ in range(TRIES))
+    )
 
 
 def hand_off_constant(host: Host) -> str | None:

@@ -86,9 +86,12 @@ int32_t Path<Platform>::hold_parts(Operator* op, Worker* worker, Tuple* first, u
 }
 
 // Returns the tuples of an input that it would take without a wait. The caller is alone with the
-// operator (ALONE).
+// operator (ALONE). A platform may have other operators that take their inputs in step.
 template <class Platform>
 uint32_t Path<Platform>::room_of_input(Operator* op, uint32_t input) {
+  if constexpr (requires { Platform::room_in_step(op, input); }) {
+    if (!Platform::is_barrier(op)) return Platform::room_in_step(op, input);
+  }
   const auto* state = static_cast<BarrierState*>(op->own);
   const BarrierInput& of = state->inputs[input];
   return state->over ? MAX_BATCH : static_cast<uint32_t>(of.ring.capacity() - of.ring.size_guess());

@@ -126,6 +126,7 @@ class Coroutines {
     // who is being judged
     std::vector<uint32_t> asked;
     std::vector<Seen> seen;
+    std::vector<SeenPort> ports;  // of these, one after the other
     std::vector<double> scores;
   };
 
@@ -193,6 +194,10 @@ class Coroutines {
       thread.asked.reserve(count_);
       thread.seen.reserve(count_);
       thread.scores.reserve(count_);
+    }
+    if constexpr (SEES_PORTS) {
+      if (policy_.judge != nullptr || policy_.preempts != nullptr)
+        thread.ports.reserve(graph_.port_ends());
     }
     const std::lock_guard lock(lock_);
     idle_.reserve(thread.index + 1);
@@ -621,6 +626,23 @@ class Coroutines {
         co.waits == 0 ? 0.0 : static_cast<double>(co.waits_for_all) / static_cast<double>(co.waits);
     return seen;
   }
+  // Graphs with `port_ends`, how many ends of ports there are, and `add_ports`, which appends those
+  // of a co-routine, show them to users' policies.
+  static constexpr bool SEES_PORTS =
+      requires(Graph& graph, std::vector<SeenPort>& ports) { graph.add_ports(0u, ports); };
+  // Shows them for as long as the policy is called: they are the thread's. As `seen_of`.
+  void see_ports([[maybe_unused]] Thread& thread, [[maybe_unused]] Seen* first,
+                 [[maybe_unused]] size_t count, [[maybe_unused]] const uint32_t* indices) {
+    if constexpr (SEES_PORTS) {
+      thread.ports.clear();
+      for (size_t i = 0; i < count; ++i) graph_.add_ports(indices[i], thread.ports);
+      const SeenPort* at = thread.ports.data();
+      for (Seen* seen = first; seen < first + count; ++seen) {
+        seen->input = at, at += seen->inputs;
+        seen->output = at, at += seen->outputs;
+      }
+    }
+  }
   struct Preemption {
     Coroutines* all;
     Coroutine* co;
@@ -637,6 +659,7 @@ class Coroutines {
     Coroutines& all = *asked.all;
     Seen seen = all.seen_of(*asked.co);
     seen.ran_ns = all.platform_.now() - asked.co->scheduled_ns;
+    all.see_ports(*asked.co->thread, &seen, 1, &asked.co->index);
     const int32_t answer = all.policy_.preempts(&seen, all.policy_.preempts_state);
     if (answer < 0) all.graph_.refused(asked.co->index);
     asked.preempted = answer != 0;
@@ -657,6 +680,7 @@ class Coroutines {
       thread.asked.push_back(entry.index);
       thread.seen.push_back(seen_of(coroutines_[entry.index]));
     }
+    see_ports(thread, thread.seen.data(), thread.seen.size(), thread.asked.data());
     thread.scores.resize(thread.asked.size());
     lock_.unlock();
     thread.judging.store(true, std::memory_order_relaxed);

@@ -219,7 +219,7 @@ void Path<Platform>::reschedule(Worker* worker, Port* port, uint32_t* round) {
 }
 
 // Waits for something that another thread holds, perhaps for ever: the pool counts this thread as
-// blocked meanwhile (pool.pyx). `port`: the one that it waits for, if it is one.
+// blocked meanwhile (pool.pxi). `port`: the one that it waits for, if it is one.
 template <class Platform>
 void Path<Platform>::wait_a_little(Worker* worker, uint32_t* round, Port* port) {
   hand_over(worker);

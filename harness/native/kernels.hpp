@@ -99,7 +99,7 @@ int32_t Path<Platform>::filter(Operator* op, Worker* worker, Tuple* first, uint3
 template <class Platform>
 void Path<Platform>::pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
   op->emitted.add(count);
-  Platform::passes_on(worker, op);
+  Platform::passes_on(worker, op, first, count);
   if (op->outputs == 1) {
     deliver(worker, op->routes, first, count);
   } else {

@@ -251,15 +251,7 @@ void Path<Platform>::begin_pushed(LoopState* state, uint32_t output) {
   Worker* worker = state->worker;
   const uint32_t count = out.filled;
   out.filled = 0;
-  // cut short: what came before may have been given up, so this is not sent
-  if (worker->run->over.load(std::memory_order_acquire)) {
-    worker->run->gave_up.store(true, std::memory_order_relaxed);
-    return;
-  }
-  if (state->first != nullptr) {
-    hold_pushed(worker, out.slots, count);
-    return;
-  }
+  if (keeps_back(worker, state->first != nullptr, out.slots, count)) return;
   for (uint32_t i = 0; i < count; ++i) out.fingerprints += fingerprint(out.sent + i);
   out.sent += count;
   op->routes[output].sent.add(count);

@@ -146,7 +146,6 @@ struct LoopState {
   int32_t verdict;
   bool begun;             // `python` is held, until it has ended
   bool closing;           // the run is over: waits say so at once, and what is pushed goes nowhere
-  uint64_t thread;        // that executes its function; 0: none
   int64_t sleep_ns;       // what it asks for
   int64_t slice_ends_ns;  // when it shall let the runtime have a look
 };

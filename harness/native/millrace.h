@@ -1,4 +1,4 @@
-/* millrace.h - what compiled operators may call, in C and C++ (docs/operators.md).
+/* millrace.h - what compiled operators may call, in C and C++ (docs/how-to/operators.md).
  *
  * Typed operators are called:
  *
@@ -10,10 +10,10 @@
  *
  *   int32_t run(millrace_loop*, void* state)                                            below 0: an error
  *
- * An aggregate of your own over windows is three functions (docs/operators.md). A window is divided into panes, each with a state of its own:
+ * An aggregate of your own over windows is three functions (docs/how-to/operators.md). A window is divided into panes, each with a state of its own:
  *
  *   int32_t add(void* state, const void* tuple, uint64_t count)                         one more; the state has `count` already, and is zeroed at 0
- *   int32_t combine(void* state, const void* later)                                     another state, of the tuples that follow; both have some
+ *   int32_t combine(void* state, const void* later)                                     another state, of the tuples that follow; both have some. Must be associative
  *   int32_t result(const void* state, const millrace_window*, void* out)                at the end of a window: 1: `out` is to be sent; 0: nothing is
  *
  * Below 0 each of them tells an error.
@@ -82,6 +82,13 @@ typedef struct millrace_window {
   uint64_t count; /* tuples in it */
 } millrace_window;
 
+/* What a scheduling policy sees of a port, while it is called. */
+typedef struct millrace_port {
+  uint64_t queued; /* tuples that wait there */
+  uint64_t room;   /* free places */
+  double per_s;    /* tuples that the operator took from its own port, or sent to one downstream, lately, while it ran */
+} millrace_port;
+
 /* What a scheduling policy sees of an operator that is ready (C-Stream s3.2.6). Times are of one clock [ns]. */
 typedef struct millrace_ready {
   uint32_t index;         /* of the operator, in the order in which the graph got them, from 0 */
@@ -99,6 +106,10 @@ typedef struct millrace_ready {
   int64_t ran_ns;         /* of one that runs: for how long it has, without a break; else 0 */
   int64_t quantum_ns;     /* after which one that runs lets others run, where the policy does not decide that */
   double waits_for_all;   /* share of its waits that were for several ports at once, from 0 to 1; the others were for any of its ports */
+  uint32_t inputs;        /* its input ports that have a queue */
+  uint32_t outputs;       /* the ports downstream that have one */
+  const millrace_port* input;  /* each of these */
+  const millrace_port* output; /* likewise, in the order of its output ports */
 } millrace_ready;
 
 /* The key, from 0 to `keys` - 1, of the tuple with that sequence number, of splits by key and operators by key: a hash of it. 2^64 / golden ratio

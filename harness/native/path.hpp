@@ -284,7 +284,7 @@ struct Path {
   static int32_t typed_merge(Operator* op, Worker* worker, Tuple* first, uint32_t count);
   static void merge_on(Worker* worker, Operator* op, Tuple* tuple);
   static void taken_in_order(Worker* worker, Operator* op, Tuple* tuple);
-  static void hold_pushed(Worker* worker, Tuple* first, uint32_t count);
+  static bool keeps_back(Worker* worker, bool replicated, Tuple* first, uint32_t count);
   static void send_numbered(Worker* worker, Tuple* first, uint32_t count);
   static inline void take_typed(Worker* worker, TypedState* state, Tuple* tuple);
   static void leave_typed(Operator* op, Worker* worker, uint32_t count);

@@ -13,9 +13,10 @@
 namespace millrace {
 
 // What a policy looks at besides what is always there: nobody finds out what it does not need.
-enum Looks : uint32_t { TIMES = 1, RATES = 2, BEHIND = 4, GAIN = 8, ALL_LOOKS = 15 };
+enum Looks : uint32_t { TIMES = 1, RATES = 2, BEHIND = 4, GAIN = 8, PORTS = 16, ALL_LOOKS = 31 };
 
 using Seen = millrace_ready;  // what is not looked at is 0
+using SeenPort = millrace_port;
 
 // Of one that is ready. One of ours is called under the scheduler's lock, and on any stack.
 using Score = double (*)(const Seen* seen, void* state);

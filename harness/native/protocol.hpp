@@ -13,7 +13,7 @@ namespace millrace {
 // -- batches --------------------------------------------------------------------------------------
 
 // An operator gets at most so many tuples at once: enough that publishing costs little a tuple
-// (docs/design.md).
+// (docs/explanation/design.md).
 inline constexpr uint32_t MAX_BATCH = 32;
 
 // The memory of a batch [bytes], at most: half of a usual second-level cache.

@@ -34,6 +34,18 @@
 
 namespace millrace {
 
+// Sends tuples and marks in a row: each run of tuples by one call, and each mark by itself.
+// `tuple(i)` is the i-th of them.
+template <class At, class Send>
+void send_in_runs(size_t count, At tuple, Send send) {
+  for (size_t begin = 0, end; begin < count; begin = end) {
+    end = begin + 1;
+    if (tuple(begin)->kind == DATA)
+      while (end < count && tuple(end)->kind == DATA) ++end;
+    send(tuple(begin), static_cast<uint32_t>(end - begin));
+  }
+}
+
 struct ReplicaSizes {
   uint32_t most;     // replicas
   uint32_t window;   // tickets that may be open at once

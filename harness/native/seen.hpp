@@ -23,6 +23,23 @@
 
 namespace millrace {
 
+// A rate, as a mean of which a quarter is new.
+inline void average(double& value, double now) noexcept {
+  value = value == 0.0 ? now : 0.75 * value + 0.25 * now;
+}
+
+// Tuples that a co-routine has taken from one of several ports, or sent there: the count of the
+// port, where nobody else takes or sends. Found and read as Performance.
+struct PortRate {
+  uint64_t counted = 0;
+  double per_s = 0.0;
+  void measure(int64_t turn_ns, uint64_t count) noexcept {
+    average(per_s, static_cast<double>(count - counted) * 1e9 /
+                       static_cast<double>(std::max<int64_t>(turn_ns, 1)));
+    counted = count;
+  }
+};
+
 // How a co-routine does: found at the end of its turns, and read by policies while it is ready.
 template <class Platform>
 struct Performance {
@@ -59,11 +76,6 @@ struct Performance {
     const int64_t since = runs_since.load(std::memory_order_relaxed);
     return busy_ns.read() +
            (since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0)));
-  }
-
- private:
-  static void average(double& value, double now) noexcept {
-    value = value == 0.0 ? now : 0.75 * value + 0.25 * now;
   }
 };
 
@@ -130,6 +142,10 @@ Seen see(Graph& graph, uint32_t co, int64_t scheduled_ns, uint32_t needed) {
       seen.queued_behind = std::max(seen.queued_behind, queued);
     }
   }
+  if ((needed & PORTS) != 0) {
+    seen.inputs = static_cast<uint32_t>(inputs.size());
+    seen.outputs = static_cast<uint32_t>(graph.outputs(co).size());
+  }
   if ((needed & GAIN) != 0)
     seen.gain_per_s = graph.performance(graph.own(co)).gain_per_s.load(std::memory_order_relaxed);
   return seen;
@@ -141,6 +157,28 @@ void rest_of(Worker& worker, bool suspended) {
   worker.waits.add(1);
   (suspended ? worker.asleep : worker.idle).start();
   worker.rest.store(suspended ? SUSPENDED : IDLE, std::memory_order_release);
+}
+
+// A thread ends its rest.
+template <class Worker>
+void end_rest_of(Worker& worker, bool suspended) {
+  (suspended ? worker.asleep : worker.idle).stop();
+}
+
+// True if a merge has got as far as an order.
+template <class Merge>
+bool has_reached(const Merge& merge, uint32_t order) {
+  return static_cast<int32_t>(merge.next.load(std::memory_order_relaxed) - order) >= 0;
+}
+
+// True if an active buffer of a load balance has room; `room(port)` is the room of one.
+template <class Balance, class Operator, class Room>
+bool has_room(const Balance& balance, const Operator& op, Room room) {
+  const uint32_t active = balance.active.load(std::memory_order_relaxed);
+  for (uint32_t way = 0; way < active; ++way) {
+    if (room(op.routes[way].targets[0].port->index) > 0) return true;
+  }
+  return false;
 }
 
 }  // namespace millrace

@@ -22,8 +22,9 @@ class Sizes {
     uint32_t wake_at;  // tuples in the queue at which a thread of its own is woken at the latest
   };
 
-  Sizes(size_t stride, uint32_t operators, uint32_t queues)
-      : most_(most_at_once(stride)),
+  // `most`: tuples of a batch at most, as the model says.
+  Sizes(size_t stride, uint32_t most, uint32_t operators, uint32_t queues)
+      : most_(std::min(most_at_once(stride), most)),
         operators_(operators),
         queues_(queues),
         cost_(operators),

@@ -148,15 +148,7 @@ void Path<Platform>::begin_typed(TypedState* state, uint32_t output) {
   Worker* worker = state->worker;
   const uint32_t count = out.filled;
   rewind(state, output);  // nothing is written into the slots until all is sent
-  // cut short: what came before may have been given up, so this is not sent
-  if (worker->run->over.load(std::memory_order_acquire)) {
-    worker->run->gave_up.store(true, std::memory_order_relaxed);
-    return;
-  }
-  if (state->first != nullptr) {
-    hold_pushed(worker, out.slots, count);
-    return;
-  }
+  if (keeps_back(worker, state->first != nullptr, out.slots, count)) return;
   op->routes[output].sent.add(count);
   if (state->source != nullptr) {
     op->processed.add(count);
@@ -204,12 +196,20 @@ void Path<Platform>::taken_in_order(Worker* worker, Operator* op, Tuple* tuple) 
   }
 }
 
-// Sends what a replica has made, or holds it back until its turn comes.
+// Returns true if tuples that an operator has made are not to be sent by its thread now: the run
+// was cut short, and what came before may have been given up; or a replica has made them, and they
+// are held back until its turn comes.
 template <class Platform>
-void Path<Platform>::hold_pushed(Worker* worker, Tuple* first, uint32_t count) {
+bool Path<Platform>::keeps_back(Worker* worker, bool replicated, Tuple* first, uint32_t count) {
+  if (worker->run->over.load(std::memory_order_acquire)) {
+    worker->run->gave_up.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  if (!replicated) return false;
   if (worker->run->coroutines->send(worker, first, count) < count)
     worker->run->gave_up.store(true, std::memory_order_relaxed);
   turn_to(worker, Activity::WORK, worker->op);
+  return true;
 }
 
 // Sends tuples that were held back, as send_held. Those of typed operators and of loops get their

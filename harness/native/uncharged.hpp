@@ -12,7 +12,7 @@ struct Uncharged {
   static void step(auto*, auto, uint32_t) noexcept {}
   static void drains(auto*, auto*) noexcept {}
   static void takes(auto*, auto*, uint32_t) noexcept {}
-  static void passes_on(auto*, auto*) noexcept {}
+  static void passes_on(auto*, auto*, auto*, uint32_t) noexcept {}
   static void holds(auto*, auto*, uint32_t) noexcept {}
   static void has_merged(auto*, auto*) noexcept {}
   static void looks_at_merge(auto*, auto*) noexcept {}

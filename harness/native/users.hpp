@@ -1,12 +1,12 @@
 // users.hpp - operators whose logic is a user's: a compiled function or a Python callable.
 //
 // Neither may return soon, or ever. So before a batch this thread hands on the tuples that others
-// could wait for, and Worker::at says where it is (pool.pyx, and the account of a run that had to
+// could wait for, and Worker::at says where it is (pool.pxi, and the account of a run that had to
 // be cut short). A callable's tuple goes on before the next call; those of a compiled function,
 // which may be cheap, are kept until one is dropped or the batch ends: it must not wait for them
-// (docs/operators.md). The oracle finds changed or lost tuples, unless the operator was declared to
-// change or drop some. A run that is cut short waits for one call of theirs, not for the rest of a
-// batch.
+// (docs/how-to/operators.md). The oracle finds changed or lost tuples, unless the operator was
+// declared to change or drop some. A run that is cut short waits for one call of theirs, not for
+// the rest of a batch.
 #pragma once
 
 #include "path.hpp"

@@ -1,3 +1,3 @@
-"""The engine on a described machine, in virtual time (docs/simulator.md). native/simulation.hpp
-lists what it models.
+"""The engine on a described machine, in virtual time (docs/explanation/simulator.md).
+native/simulation.hpp lists what it models.
 """

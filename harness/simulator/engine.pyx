@@ -16,10 +16,11 @@ from contextlib import suppress
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint32_t, uint64_t
+from libcpp.atomic cimport atomic, memory_order_relaxed
 from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
-from harness.graph.kinds import BARRIER, FILTER, MERGE, SINK, SOURCE, TYPED
+from harness.graph import kinds
 from harness.runtime.native cimport BUCKETS, SinkState
 from harness.runtime.protocol cimport (
     AWAKE,
@@ -30,8 +31,6 @@ from harness.runtime.protocol cimport (
     SUSPENDED,
     WANTED_CALLED,
 )
-from harness.simulator.account cimport account_of
-from harness.simulator.build cimport build
 from harness.simulator.costs cimport fill_machine, fill_software
 from harness.simulator.native cimport (
     ENDED,
@@ -51,6 +50,9 @@ from harness.errors import RunFailed, UserError
 from harness.graph.values import MAX_THREADS
 from harness.runtime.time_use import meaning
 from harness.simulator.levels import levels_of
+
+include "build.pxi"
+include "account.pxi"
 
 MAX_EVENTS = 20_000_000_000
 """Default limit of a run's events: turns of threads, and batches that operators execute. They take
@@ -87,7 +89,7 @@ virtual periods are short.
 
 HALF_WINDOW = 2
 """Samples after which the older one of the profiler's two overlapping windows is reset. The windows
-of runtime/profiler.pyx have a length in time, which may be more periods. With 5 samples here, laws
+of runtime/profiler.pxi have a length in time, which may be more periods. With 5 samples here, laws
 that place queues used the old costs long after the work had moved (M19 Figure 13)."""
 
 cdef enum Hurry:
@@ -103,8 +105,9 @@ cdef class SimulatorCore:
     Parameters
     ----------
     layout : harness.models.layout.RunLayout
-        Of a checked graph under a model, for this machine. Users' own operators cannot be
-        simulated: their costs are unknown. Typed ones can with `profiled`.
+        Of a checked graph under a model, for this machine. Functions of users cannot be executed:
+        operators on typed streams, loops among them, need `profiled`, others must be replaced by
+        work (harness/measurement/simulable.py).
     machine : harness.machines.machine.Machine
     software : harness.machines.software.Software
     tuples : int or None
@@ -117,7 +120,7 @@ cdef class SimulatorCore:
     events : int
         Limit, after which the run fails: turns of threads, and batches that operators execute.
     profiled : harness.engine.profiled.Profiled or None
-        Costs and output rates of typed operators.
+        Costs and output rates of typed operators. Of other graphs it is for the record alone.
     explained : bool
         Whether to add up what threads spend their time on.
     """
@@ -127,7 +130,8 @@ cdef class SimulatorCore:
 
     cdef Simulation* core
     cdef readonly object layout
-    cdef readonly int process, batch, most_threads, requested
+    cdef readonly int most_threads
+    cdef atomic[int] process_number, level  # any thread may ask for them
     cdef object graph, machine, software, profiled, seed
     cdef dict replaced
     cdef dict wanted  # by operator: replicas that were asked for before the start
@@ -154,8 +158,7 @@ cdef class SimulatorCore:
         cdef Software costs
         graph = layout.graph
         for operator in graph.operators.values():
-            profilable = operator.kind in (SOURCE, TYPED, FILTER, SINK)
-            if operator.typed is not None and profilable and profiled is not None:
+            if operator.typed is not None and profiled is not None:
                 continue
             if operator.typed is not None or not operator.kind.simulated:
                 kind = (
@@ -165,7 +168,7 @@ cdef class SimulatorCore:
                 )
                 raise UserError(
                     f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot "
-                    "be simulated"
+                    "be simulated without a profile"
                 )
         policy = layout.policy
         if policy is not None and policy.function is not None:
@@ -186,7 +189,6 @@ cdef class SimulatorCore:
                 f"threads must be {rule}, not {self.layout.pool_threads} as graph {graph.name!r} "
                 "asks for"
             )
-        self.batch = int(software["how.batch"])
         self.core = new Simulation(
             hardware, costs, <uint64_t> (seed & 0xFFFFFFFFFFFFFFFF),
             <uint32_t> len(self.layout.operators), <uint32_t> len(self.layout.queues),
@@ -195,7 +197,14 @@ cdef class SimulatorCore:
         )
         self.profiled = profiled
         self.core.time_use.on = explained
-        build(self.core, self.layout, tuples, None if profiled is None else profiled.on(machine))
+        typed = profiled if graph.typed_graph else None
+        build(
+            self.core,
+            self.layout,
+            tuples,
+            None if typed is None else typed.on(machine),
+            profiled is not None and profiled.interpreter_lock,
+        )
         if self.layout.first_scheduler + self.layout.pool_threads <= machine.cpus:
             self.core.patience = <uint64_t> PATIENCE_NS * 1000
         self.suspended, self.suspended_before = set(), set()
@@ -206,6 +215,14 @@ cdef class SimulatorCore:
         if self.process not in (0, getpid()):
             return
         del self.core
+
+    @property
+    def process(self):
+        return self.process_number.load(memory_order_relaxed)
+
+    @property
+    def requested(self):
+        return self.level.load(memory_order_relaxed)
 
     # -- the run -----------------------------------------------------------------------------------
 
@@ -218,7 +235,7 @@ cdef class SimulatorCore:
         return bool(self.core.over)
 
     def prepare(self):
-        self.process = getpid()
+        self.process_number.store(getpid(), memory_order_relaxed)
         self.started = True
         try:
             if not self.bounded:
@@ -248,13 +265,13 @@ cdef class SimulatorCore:
         """
         operators = self.layout.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
-        ordered = any([operator.kind in (MERGE, BARRIER) for operator in operators])
+        ordered = any([operator.kind in (kinds.MERGE, kinds.BARRIER) for operator in operators])
         if (
             len(self.layout.queues) == 0
             or self.layout.balancing
             or timed
             or ordered
-            or self.profiled is not None
+            or self.layout.graph.typed_graph
         ):
             return
         levels = [
@@ -293,9 +310,9 @@ cdef class SimulatorCore:
                 f"virtual time ends {END_OF_TIME_PS * PS / 86400:.0f} days after the start of a run"
             )
         began = time.monotonic()
-        while wanted > 0 and self.hurry <= patience:
+        while wanted > 0 and self._hurry() <= patience:
             if patience == STOPPING:  # somebody may have less time since
-                until = self._after(began_ps, self.drain_s)
+                until = self._after(began_ps, self._drain_s())
             events = min(
                 min(<uint64_t> EVENTS_BETWEEN_CHECKS, wanted),
                 self.most_events - min(self.handled, self.most_events),
@@ -371,15 +388,31 @@ cdef class SimulatorCore:
     def is_called_by_operator(self):
         return False
 
+    # Terms come from any thread, in critical sections of this object: the interpreter's lock, or
+    # this object's where there is none.
+
     def add_terms(self, bint drain, double timeout_s):
-        self.drain_s = min(self.drain_s, timeout_s)
-        self.hurry = max(self.hurry, STOPPING if drain else CUTTING)
+        with cython.critical_section(self):
+            self.drain_s = min(self.drain_s, timeout_s)
+            self.hurry = max(self.hurry, STOPPING if drain else CUTTING)
+
+    cdef Hurry _hurry(self) noexcept:
+        cdef Hurry now
+        with cython.critical_section(self):
+            now = self.hurry
+        return now
+
+    cdef double _drain_s(self) noexcept:
+        cdef double now
+        with cython.critical_section(self):
+            now = self.drain_s
+        return now
 
     def end(self):
-        if self.started and self.hurry == STOPPING:
+        if self.started and self._hurry() == STOPPING:
             self.core.finishing = True
             with suppress(RunFailed):  # what is left is cut, and `bound` says why
-                self._pass(self.drain_s, STOPPING)
+                self._pass(self._drain_s(), STOPPING)
         drained = self.started and self.core.open_operators == 0
         if self.started and self.broken is None:
             # also of a run that is over: the last operator may close before the threads behind it
@@ -424,14 +457,16 @@ cdef class SimulatorCore:
             self._break(f"for {number} replicas of {self.layout.operators[operator].name!r}")
 
     def set_level(self, int level):
-        self.requested = max(level, self.layout.minimum_threads)
+        cdef int requested = <int> self.layout.minimum_threads
+        requested = max(requested, level)
+        self.level.store(requested, memory_order_relaxed)
         running = [thread for thread in range(self.created) if thread not in self.suspended]
         for thread in sorted(running, key=self._reluctance)[
-            : max(0, len(running) - self.requested)
+            : max(0, len(running) - requested)
         ]:
             self.suspended.add(thread)
             self.core.set_suspended(self.layout.first_scheduler + <uint32_t> thread, True)
-        missing = self.requested - len(running)
+        missing = requested - len(running)
         for thread in sorted(self.suspended)[: max(0, missing)]:
             self.suspended.remove(thread)
             self.core.set_suspended(self.layout.first_scheduler + <uint32_t> thread, False)

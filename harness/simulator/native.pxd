@@ -180,9 +180,16 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Tuples "millrace::sim::Array<millrace::Tuple>"(vector[Tuple]):
         pass
 
+    cdef cppclass InputGroup:
+        double share
+        uint32_t open_streams
+
     cdef cppclass Profile:
         uint64_t cost
         vector[uint64_t] sends, owed, numbers, next_of_path
+        bool one_for_one
+        vector[InputGroup] groups
+        vector[uint32_t] group_of
         uint32_t paths
         Tuples buffer
         uint64_t violations
@@ -196,6 +203,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         Chosen* chosen
         void* own
         Profile* profile
+        Mutex* interpreter
         uint64_t processed, emitted, copies, dropped, left
         Routes routes
 

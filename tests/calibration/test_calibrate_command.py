@@ -17,10 +17,7 @@ from harness.cli import main
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 
-pytestmark = [
-    pytest.mark.heavy,
-    pytest.mark.timeout(180),
-]  # of a whole calibration, where others have the CPUs
+pytestmark = pytest.mark.heavy
 
 
 def words(folder, *options):
@@ -106,7 +103,7 @@ def test_only_the_steps_write_no_machine(calibrate, tmp_path):
 
 
 def test_json_has_every_constant_and_nothing_else_is_on_stdout(calibrate):
-    code, out, _ = calibrate("--json", "--only", "steps", "--only", "cores")
+    code, out, _ = calibrate("--json", "-", "--only", "steps", "--only", "cores")
     assert code == 0
     document = json.loads(out)
     assert set(document) == {"machine", "software", "visits", "left_out", "notices"}

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from harness.calibration.steps import TRIES
 
-from harness.calibration import futexes, graphs, hardware, probes
+from harness.calibration import graphs, machine_costs, probes
 from harness.calibration.probes import (
     GROUPS,
     GUESSED_CACHES,
@@ -302,12 +302,12 @@ def test_a_rate_is_one_even_if_noise_made_the_call_take_longer_than_the_copy():
 @pytest.mark.parametrize(
     "probe",
     [
-        lambda: hardware.busy("add", [1023], 1000),
-        lambda: hardware.hand_off([FIRST, 1023], 10),
-        lambda: hardware.contended([1023], False, 1e-4),
-        lambda: hardware.copy_modified([FIRST, 1023], 64, 4096, 4096, 4096),
-        lambda: futexes.wake([FIRST, 1023], 10, 0.0),
-        lambda: hardware.busy("add", [], 1000),
+        lambda: machine_costs.busy("add", [1023], 1000),
+        lambda: machine_costs.hand_off([FIRST, 1023], 10),
+        lambda: machine_costs.contended([1023], False, 1e-4),
+        lambda: machine_costs.copy_modified([FIRST, 1023], 64, 4096, 4096, 4096),
+        lambda: machine_costs.wake([FIRST, 1023], 10, 0.0),
+        lambda: machine_costs.busy("add", [], 1000),
     ],
 )
 def test_a_cpu_that_may_not_be_used_is_an_error_and_nobody_waits_for_its_thread(probe):
@@ -377,7 +377,7 @@ def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(
     own caches.
     """
     monkeypatch.setattr(
-        probes.hardware,
+        probes.machine_costs,
         "copy",
         lambda stride, source, target, least: 100.0 if source + target < 1.2e6 else 500.0,
     )
@@ -389,10 +389,13 @@ def test_readers_read_all_that_they_are_told_and_take_turns() -> None:
     switch longer than nothing.
     """
     cpu = HERE.numbers[0]
-    little, much, switch = (
-        probes.least(futexes.read_by_turns, cpu, 4, 100, bytes_, turns)
-        for bytes_, turns in ((1 << 10, False), (64 << 10, False), (0, True))
-    )
+    for _ in range(20):  # others' turns on the CPU make the little one long, but not each time
+        little, much, switch = (
+            probes.least(machine_costs.read_by_turns, cpu, 4, 100, bytes_, turns)
+            for bytes_, turns in ((1 << 10, False), (64 << 10, False), (0, True))
+        )
+        if much > 8 * little and switch > 2 * little:
+            break
     assert much > 8 * little
     assert switch > 2 * little > 0
 
@@ -407,7 +410,7 @@ def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_
         asked.append((cpu, threads, bytes_, turns))
         return (1100.0 if turns else 0.0) + bytes_ / 32 + (560.0 if turns and bytes_ > 0 else 0.0)
 
-    monkeypatch.setattr(probes.futexes, "read_by_turns", read_by_turns)
+    monkeypatch.setattr(probes.machine_costs, "read_by_turns", read_by_turns)
     for l2, threads, turn in (
         (2 << 20, 80, 64 << 10),
         (64 << 20, 256, 640 << 10),
@@ -436,7 +439,7 @@ def test_the_choice_of_a_cpu_is_told_by_the_tries_in_which_no_thread_moved(
         seen.append(os.sched_getaffinity(0))
         return 1400.0 + (0.0 if not free else 500.0 if next(tries) % 7 == 5 else 4000.0)
 
-    monkeypatch.setattr(probes.futexes, "hand_over", hand_over)
+    monkeypatch.setattr(probes.machine_costs, "hand_over", hand_over)
     assert probes._choice_ns(pair, 10) == 500.0
     assert all(allowed == set(pair) for allowed in seen)
     assert os.sched_getaffinity(0) == before

@@ -24,7 +24,7 @@ NS = st.floats(1.0, 1e4)
 def test_it_is_measured_between_the_nearest_cores_and_named_as_in_a_profile(monkeypatch):
     times, asked = iter([30.0, 25.0, 27.0]), []
     monkeypatch.setattr(
-        state.hardware, "hand_off", lambda pair, rounds: asked.append(pair) or next(times)
+        state.machine_costs, "hand_off", lambda pair, rounds: asked.append(pair) or next(times)
     )
     assert hand_off_ns(FAR) == 25.0
     assert asked == [[0, 1]] * 3

@@ -88,7 +88,11 @@ struct Graph {
               .gain_per_s = 1.0 / (1.0 + index),
               .ran_ns = 0,
               .quantum_ns = 0,
-              .waits_for_all = 0.0};
+              .waits_for_all = 0.0,
+              .inputs = 0,
+              .outputs = 0,
+              .input = nullptr,
+              .output = nullptr};
     for (const uint32_t port : inputs[index]) seen.queued += size(port);
     for (const uint32_t port : op.outputs) {
       seen.room = std::min(seen.room, room(port));

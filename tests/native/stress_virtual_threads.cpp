@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "../../harness/simulator/native/probes.hpp"
+#include "../simulator/native/probes.hpp"
 #include "stress.hpp"
 
 using namespace millrace::sim;

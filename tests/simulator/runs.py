@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import pytest
+
 from harness.engine import Engine, Totals, open_engine
 from harness.graph import Graph
 from harness.machines.machine import load_machine
 from harness.models import Model, pool_of
+from tests.runtime.shapes import GRAPHS, MODELS
 
 PLACES = [
     ("local", "millrace"),
@@ -18,6 +23,19 @@ PLACES = [
 """Machine and software: two CPUs, so that threads take turns, and so many that each thread has its
 own.
 """
+
+# `make test` has these: few CPUs, many CPUs, and each way to find work. Slow tests have the others.
+ALWAYS = (("local", "millrace"), ("xeon", "streams-4.2"), ("xeon", "p17-printed"))
+EACH_PLACE = [
+    pytest.param(place, marks=() if place in ALWAYS else pytest.mark.slow, id=" ".join(place))
+    for place in PLACES
+]
+
+IN_TURN = [
+    pytest.param(ALWAYS, id="in turn"),
+    *(pytest.param((place,), marks=pytest.mark.slow, id=" ".join(place)) for place in PLACES),
+]
+"""Places that the models of a test take in turn. The slow tests have every model in every place."""
 
 ENOUGH = 5_000_000
 """Events: several times what any run of these tests takes."""
@@ -34,6 +52,20 @@ def has_cpus(machine: str, graph: Graph, model: Model) -> bool:
     """
     cpus = load_machine(machine).cpus
     return pool_of(graph, model, cpus).threads <= cpus
+
+
+def models_in_turn(
+    shape: str, places: Sequence[tuple[str, str]]
+) -> Iterator[tuple[int, Model, dict[str, str]]]:
+    """Yield the models with their numbers, each with one of the places that have CPUs for it. The
+    next shape begins with the next place, so each place meets every shape and every model.
+    """
+    first = list(GRAPHS).index(shape)
+    for number, model in enumerate(MODELS.values()):
+        fitting = [place for place in places if has_cpus(place[0], GRAPHS[shape](), model)]
+        if fitting:
+            machine, software = fitting[(first + number) % len(fitting)]
+            yield number, model, {"machine": machine, "software": software}
 
 
 def run_to_end(engine: Engine, events: int = ENOUGH) -> Totals:

@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from harness.simulator.probes import Bench
-from harness.simulator.queueing import simulate
+from tests.simulator.probes import Bench, simulate
 
 from harness.machines.machine import load_machine
 from harness.models import Dedicated, Dynamic, Manual, Model
@@ -72,7 +71,6 @@ def best_of(rounds: int, measured: Callable[[], tuple[float, int]]) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_an_event_takes_as_long_as_a_heap_of_its_threads_is_deep() -> None:
     """n log n: with 4,096 threads an event takes longer than with 64 as its heap is deeper, caches
     aside.
@@ -91,7 +89,6 @@ def test_an_event_takes_as_long_as_a_heap_of_its_threads_is_deep() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_an_event_of_the_core_takes_hardly_longer_among_many_processes() -> None:
     def round_trip(stations: int) -> tuple[float, int]:
         network = Network((1.0,) * stations, customers=stations)
@@ -106,7 +103,6 @@ def test_an_event_of_the_core_takes_hardly_longer_among_many_processes() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_time_grows_linearly_in_operators() -> None:
     def hop(operators: int) -> tuple[float, int]:
         engine = simulated(pipeline(operators, payload=0), Dynamic(8), tuples=64)

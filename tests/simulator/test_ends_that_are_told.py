@@ -94,12 +94,7 @@ def test_a_virtual_thread_that_gets_no_memory_fails_the_run_with_one_message() -
     room for all of them at once.
     """
     done = subprocess.run(
-        [sys.executable, "-c", STARVED],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        [sys.executable, "-c", STARVED], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     refused = "True False the system refuses memory to the simulation at the start of the run\n"

@@ -5,9 +5,9 @@ SimPy.
 from __future__ import annotations
 
 import pytest
-from harness.simulator.queueing import simulate
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulator.probes import simulate
 
 from tests.simulator.closed_forms import closed, md1, mm1, tandem
 from tests.simulator.simpy_queues import Network, with_callbacks
@@ -23,7 +23,7 @@ HEAVIER = {
 }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [*NETWORKS, *HEAVIER])
 def test_networks_have_the_throughput_and_the_queues_of_their_closed_forms(name, seed):
     network, steady = (NETWORKS | HEAVIER)[name]

@@ -29,7 +29,7 @@ def rate_at_the_end(*levels: int) -> float:
         threads=levels[0],
         maximum=184,
     )
-    graph, _ = build_subject(run)
+    graph = build_subject(run).graph
     engine = engine_of(lay_out(graph, run.model, run.described), run.described, seed=1)
     engine.start()
     for level in levels:

@@ -11,28 +11,11 @@ import pytest
 
 from harness.engine import Totals
 from harness.graph import Graph
-from harness.machines.machine import load_machine
-from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual
 from tests.runtime.shapes import GRAPHS, MODELS, pipeline, split_and_join
 from tests.runtime.test_invariants import ARRIVING, BALANCES, DROPPING
-from tests.simulator.runs import PLACES, has_cpus, run_to_end, simulated
+from tests.simulator.runs import EACH_PLACE, IN_TURN, models_in_turn, run_to_end, simulated
 from topologies import TOPOLOGIES, build
-
-CUT_SHORT = (
-    "pipeline",
-    "merge, skewed",
-    "keys, merge",
-    "diamond",
-    "data-parallel",
-    "split fan-out",
-    *BALANCES,
-)
-
-
-def models_of(machine: str) -> dict[str, Model]:
-    """Those with no more scheduler threads than the machine has CPUs."""
-    cpus = load_machine(machine).cpus
-    return {name: model for name, model in MODELS.items() if getattr(model, "threads", 1) <= cpus}
 
 
 def assert_right(graph: Graph, totals: Totals, tuples: int, arriving: int | None) -> None:
@@ -51,20 +34,15 @@ def assert_right(graph: Graph, totals: Totals, tuples: int, arriving: int | None
     assert totals.correct
 
 
-@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("places", IN_TURN)
 @pytest.mark.parametrize("shape", GRAPHS)
 def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(
-    shape: str, place: tuple[str, str]
+    shape: str, places: tuple[tuple[str, str], ...]
 ) -> None:
-    machine, software = place
     arriving = None if shape in DROPPING else ARRIVING.get(shape, 1)
-    for number, model in enumerate(models_of(machine).values()):
+    for number, model, place in models_in_turn(shape, places):
         graph = GRAPHS[shape]()
-        if not has_cpus(machine, graph, model):
-            continue
-        totals = run_to_end(
-            simulated(graph, model, machine, software=software, tuples=200, seed=number)
-        )
+        totals = run_to_end(simulated(graph, model, **place, tuples=200, seed=number))
         assert_right(graph, totals, 200, arriving)
 
 
@@ -89,7 +67,7 @@ def test_every_topology_keeps_the_invariants_under_every_model(topology: str) ->
         assert run_to_end(engine).correct and engine.finished()
 
 
-@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("places", IN_TURN)
 @pytest.mark.parametrize(
     "shape",
     [
@@ -105,13 +83,10 @@ def test_every_topology_keeps_the_invariants_under_every_model(topology: str) ->
     ],
 )
 def test_a_run_cut_short_accounts_for_every_tuple_left_behind(
-    shape: str, place: tuple[str, str]
+    shape: str, places: tuple[tuple[str, str], ...]
 ) -> None:
-    machine, software = place
-    for model in models_of(machine).values():
-        if not has_cpus(machine, GRAPHS[shape](), model):
-            continue
-        engine = simulated(GRAPHS[shape](), model, machine, software=software)
+    for _, model, place in models_in_turn(shape, places):
+        engine = simulated(GRAPHS[shape](), model, **place)
         engine.start()
         engine.sample_events(3000)
         totals = engine.stop(drain=False, timeout_s=0.0)
@@ -130,16 +105,15 @@ def test_nothing_is_left_of_a_run_whose_last_operator_closed_before_others_gave_
         assert totals.correct and totals.in_flight == 0, (events, totals.conservation)
 
 
-@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("places", IN_TURN)
 @pytest.mark.parametrize(
     "shape", ["pipeline", "merge, skewed", "keys, merge", "windows", "load balance"]
 )
 def test_a_run_that_is_told_to_end_drains_what_is_queued(
-    shape: str, place: tuple[str, str]
+    shape: str, places: tuple[tuple[str, str], ...]
 ) -> None:
-    machine, software = place
-    for model in models_of(machine).values():
-        engine = simulated(GRAPHS[shape](), model, machine, software=software)
+    for _, model, place in models_in_turn(shape, places):
+        engine = simulated(GRAPHS[shape](), model, **place)
         engine.start()
         engine.sample_events(3000)
         totals = engine.stop(drain=True, timeout_s=10.0)
@@ -195,7 +169,7 @@ def test_a_run_that_does_not_come_to_its_end_is_not_called_drained() -> None:
     assert not totals.drained and totals.correct and totals.in_flight > 0
 
 
-@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("place", EACH_PLACE)
 def test_a_timed_run_fills_no_queue_of_a_port_that_is_called(place: tuple[str, str]) -> None:
     """Tuples before a port that its producers call would be overtaken (ORDER)."""
     machine, software = place

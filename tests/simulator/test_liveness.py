@@ -14,7 +14,7 @@ from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, pipeline, scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
-from tests.simulator.runs import PLACES, has_cpus, simulated
+from tests.simulator.runs import EACH_PLACE, PLACES, has_cpus, simulated
 
 BURST_S = [1e-4, 1.5e-4, 2e-4]
 MODELS = [
@@ -55,7 +55,7 @@ def sent_and_nothing_left(graph: Graph, model: Model, place: tuple[str, str], se
     return totals.sent
 
 
-@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("place", EACH_PLACE)
 @pytest.mark.parametrize(
     "shape", [shape for shape in GRAPHS if shape != "barriers"]
 )  # there, what is ahead waits for the rest
@@ -68,7 +68,7 @@ def test_silence_finds_all_queues_empty(shape: str, place: tuple[str, str]) -> N
     assert sent > 0
 
 
-@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("place", EACH_PLACE)
 @pytest.mark.parametrize("model", [Dynamic(1), Dynamic(2), Dedicated()], ids=repr)
 def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(
     model: Model, place: tuple[str, str]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from harness.simulator.costs import interpolated
-from harness.simulator.probes import Bench, copied, load, loads, rmw, take, turns
+from tests.simulator.probes import Bench, copied, load, loads, rmw, take, turns
 
 from harness.machines.machine import Machine, load_machine, machine_names
 

@@ -61,7 +61,7 @@ def test_a_queue_that_comes_round_sooner_than_others_is_filled_in_a_cache() -> N
     were.
     """
     slow = 8.0  # GB/s
-    graph = topologies.find("data-parallel").build(width=20, cost=1, payload=4096, seed=1)
+    graph = topologies.find("data-parallel").build(width=20, cost=1, payload=4096, rate=0, seed=1)
     model = Dynamic(threads=1, queue_capacity=1000)
     engine = simulated(graph, model, "local", constants={"copy.socket_dram": slow})
     engine.start()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from harness.simulator.probes import Bench
+from tests.simulator.probes import Bench
 
 from harness.machines.machine import Machine, load_machine
 

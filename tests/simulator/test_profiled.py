@@ -44,6 +44,7 @@ PROFILED = Profiled(
     cost_ns=(10.0, 100.0, 300.0, 20.0),
     sends=((0.75, 0.25), (0.5,), (3.5,), ()),
     tuples=(4000, 3000, 1000, 5000),
+    interpreter_lock=False,
 )
 MODELS = {
     "manual": Manual(),
@@ -117,7 +118,8 @@ def test_more_threads_are_faster():
 
 def test_without_a_profile_it_is_refused():
     with pytest.raises(
-        UserError, match=r"^operator 'source' is of kind typed source: .* cannot be simulated$"
+        UserError,
+        match=r"^operator 'source' is of kind typed source: .* cannot be simulated without a profile$",
     ):
         simulate(Manual(), profiled=None)
 

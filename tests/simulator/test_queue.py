@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import deque
 from itertools import chain
 
-from harness.simulator.probes import through_a_queue
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulator.probes import through_a_queue
 
 DATA, FINAL, WINDOW = range(3)
 TUPLE, RUN = 32, 56  # bytes

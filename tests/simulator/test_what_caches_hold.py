@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from harness.simulator.probes import visited, window
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.simulator.probes import visited, window
 
 from harness.models import Dedicated
 from tests.runtime.shapes import pipeline

@@ -77,14 +77,12 @@ class Simulation::CoroutineGraph {
   }
   bool given(uint32_t co) const noexcept {
     if (const MergeState* merge = regions[co].merge; merge != nullptr)
-      return static_cast<int32_t>(merge->next.load(std::memory_order_relaxed) -
-                                  regions[co].least) >= 0;
+      return has_reached(*merge, regions[co].least);
     const Operator& op = *regions[co].balance;
-    for (uint32_t way = 0; way < static_cast<BalanceState*>(op.own)->active; ++way) {
-      const Ring& ring = op.routes[way].targets[0].port->ring;
-      if (ring.size() < ring.capacity()) return true;
-    }
-    return false;
+    return has_room(*static_cast<const BalanceState*>(op.own), op, [this](uint32_t port) {
+      const Ring& ring = simulation_.ports[port].ring;  // free of charge: no look at its lines
+      return ring.capacity() - ring.size();
+    });
   }
   bool closed(uint32_t port) const noexcept { return simulation_.ports[port].open_streams == 0; }
   // Whoever asks looks at the state of that co-routine next; of several writers only if one of them
@@ -130,11 +128,7 @@ class Simulation::CoroutineGraph {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
     SimPath::turn_to(&w, Activity::SEARCH);
     w.rest = AWAKE;
-    if (suspended) {
-      w.asleep.stop();
-    } else {
-      w.idle.stop();
-    }
+    end_rest_of(w, suspended);
   }
   void stuck() const noexcept {}  // every thread sleeps then, which the engine sees (engine.pyx)
   void refused(uint32_t) const noexcept {

@@ -95,11 +95,9 @@ class Simulation::Crew {
   }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker& w = *co.fibre.worker;
-    for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
-      for (end = begin + 1; first[begin].kind == DATA && end < count && first[end].kind == DATA;)
-        ++end;
-      SimPath::send_held(&w, first + begin, static_cast<Count>(end - begin));
-    }
+    send_in_runs(
+        count, [&](size_t i) { return first + i; },
+        [&](Tuple* run, uint32_t length) { SimPath::send_held(&w, run, length); });
     return count;  // a run that is over is told to each queue
   }
 

@@ -11,7 +11,7 @@
 //
 // The aggregate rate of a line under contention is far above one over its transfer time, because
 // requests of one socket are served together; and far below the rate of a core alone. A model of
-// either kind would be wrong by a factor of four (docs/simulator.md).
+// either kind would be wrong by a factor of four (docs/reference/machines.md).
 #pragma once
 
 #include <algorithm>

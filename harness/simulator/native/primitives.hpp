@@ -56,6 +56,12 @@ inline bool Mutex::try_lock() {
   return !std::exchange(held_, true);
 }
 
+inline bool Mutex::try_enter() {
+  Worker& w = *current()->worker;
+  w.run->pass(w);
+  return !std::exchange(held_, true);
+}
+
 inline void Mutex::lock() {
   Worker& w = *current()->worker;
   Simulation& simulation = *w.run;

@@ -85,11 +85,39 @@ struct SimPlatform {
     w->mixed += w->run->software.take_batch * w->run->publications(count);
     w->run->came_from(*w, port->ring, count);
   }
-  // What becomes of the tuples of a merge is part of its costs.
-  static void passes_on(Worker* w, Operator* op) noexcept {
-    if (op->kind != MERGE) w->mixed += w->run->software.filter_run;
+  // What becomes of the tuples of a merge is part of its costs, and so is all that a profile has
+  // shown. Tuples of operators with a profile get new numbers.
+  static void passes_on(Worker* w, Operator* op, Tuple* first, uint32_t count) noexcept {
+    if (op->profile != nullptr) {
+      for (uint32_t i = 0; i < count; ++i) {
+        first[i].sequence = op->profile->numbers[0]++;
+        first[i].path = 0;
+      }
+      op->routes[0].sent.add(count);
+    } else if (op->kind != MERGE) {
+      w->mixed += w->run->software.filter_run;
+    }
+  }
+  static bool is_barrier(const Operator* op) noexcept { return op->kind == BARRIER; }
+
+  // Returns the tuples of an input that a loop would take now: tuples of groups of ports in the
+  // ratio of its profile, and of one group at most a batch more than the slowest lets it. It holds
+  // back none that others could wait for, since no operator sends to two groups.
+  static uint32_t room_in_step(const Operator* op, uint32_t input) {
+    const Profile& profile = *op->profile;
+    const InputGroup& group = profile.groups[profile.group_of[input]];
+    double least = static_cast<double>(group.taken) / group.share;
+    double smallest = group.share;
+    for (const InputGroup& other : profile.groups) {
+      smallest = std::min(smallest, other.share);
+      if (other.open_streams > 0)
+        least = std::min(least, static_cast<double>(other.taken) / other.share);
+    }
+    const double most = (least + MAX_BATCH / smallest) * group.share;
+    return static_cast<uint32_t>(std::clamp(most - static_cast<double>(group.taken), 0.0, 1e9));
   }
   static void holds(Worker* w, Operator* op, uint32_t count) {
+    if (op->profile != nullptr) return;
     const uint64_t slots = op->kind == MERGE
                                ? static_cast<MergeState*>(op->own)->mask + 1
                                : static_cast<BarrierState*>(op->own)->inputs[0].ring.capacity();

@@ -206,6 +206,9 @@ class Simulation {
 
   // -- operators.hpp
   void charge(Worker& w, Operator& op, const Tuple* first, Count count);
+  void spend(Worker& w, Operator& op, const Tuple* first, Count count);
+  void enter_interpreter(Worker& w, Operator& op);
+  void leave_interpreter(Worker& w, Operator& op);
   Route* charge_source(Worker& w, Operator& op, Count count);
   Count profiled_output(Operator& source, Count count);
   void compute(Worker& w, const Operator& op, const Tuple* first, Count count);

@@ -52,6 +52,7 @@ class Mutex {
  public:
   WaitQueue queue;
   bool try_lock();
+  bool try_enter();  // the same, where its time is part of what follows
   void lock();
   void unlock();
 
@@ -224,11 +225,21 @@ struct SplitState {
   uint32_t ahead = 0;
 };
 
-// Of typed operators, typed sources and sinks: what a profiled run has shown, by output port.
+// Input ports of a loop whose tuples come from the same operators, and so in a ratio of their own.
+struct InputGroup {
+  double share = 0;  // of all tuples that the loop takes
+  uint64_t taken = 0;
+  uint32_t open_streams = 0;
+};
+
+// Of operators that are known by their profile: what that has shown, by output port.
 struct Profile {
   static constexpr uint32_t ONE = 32;  // a tuple, as a power of two: `sends`, `owed` have fractions
   Time cost = 0;  // of a tuple [ps], with all that the runtime does for it but queues
   std::vector<uint64_t> sends, owed, numbers;
+  bool one_for_one = false;        // between a split and its merge: tuples keep their order there
+  std::vector<InputGroup> groups;  // more than one: the loop waits for tuples of all of them
+  std::vector<uint32_t> group_of;  // by input port
   Array<Tuple> buffer;
   std::vector<uint64_t> next_of_path;
   uint32_t paths = 0;
@@ -259,6 +270,7 @@ struct Operator {
   Line line;  // its state, where several threads take turns, or a split looks at it
   Touch touch;
   Profile* profile = nullptr;
+  Mutex* interpreter = nullptr;  // its function is in Python and takes this lock
 };
 
 struct Port {

@@ -1,10 +1,23 @@
-"""Account of every tuple of a simulated run (ONCE)."""
+# account.pxi - the account of every tuple of a simulated run (ONCE); part of engine.pyx.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from harness.runtime.native cimport DATA, MergeState, SinkState, SourceState, Tuple, fingerprint
-from harness.simulator.native cimport BarrierState, Operator, Port, Simulation, Worker
+from harness.simulator.native cimport (
+    BARRIER,
+    CONTROL,
+    MERGE,
+    SINK,
+    SOURCE,
+    SPLIT,
+    TYPED,
+    BarrierState,
+    Operator,
+    Port,
+    Simulation,
+    Worker,
+)
 
 from harness.engine.account import Account
 
@@ -37,7 +50,6 @@ cdef object account_of(
         seen += simulation.workers[i].given_up_fingerprints
     for i in range(len(layout.operators)):
         op = &simulation.operators[i]
-        kind = layout.operators[i].kind.name
         seen += op.dropped
         if i in layout.replicas:
             taken.clear()
@@ -53,18 +65,18 @@ cdef object account_of(
                     if made[place].kind == DATA:
                         left_at[behind.index] += 1
                         seen += fingerprint(made[place].sequence) * behind.copies
-        if kind == "source":
+        if op.kind == SOURCE:
             expected += (<SourceState*> op.own).fingerprints * op.copies
-        elif kind in ("sink", "control"):
+        elif op.kind in (SINK, CONTROL):
             sink = <SinkState*> op.own
             seen += sink.fingerprints
             violations += sink.violations
             account.order_checked &= sink.paths > 0
-            if kind == "sink":
+            if op.kind == SINK:
                 account.longest_ns = max(account.longest_ns, sink.latency.longest())
-        elif kind == "typed":
+        elif op.kind in (TYPED, SPLIT) and op.profile != NULL:
             violations += op.profile.violations
-        elif kind == "barrier":
+        elif op.kind == BARRIER:
             barrier = <BarrierState*> op.own
             expected += barrier.sent_fingerprints * <uint64_t> (layout.copies_behind[i] or 0)
             seen += barrier.fingerprints
@@ -74,7 +86,7 @@ cdef object account_of(
             for place in range(barrier.count):
                 held_by[i] += barrier.inputs[place].ring.size_guess()
                 account.order_checked &= barrier.inputs[place].paths > 0
-        elif kind == "merge":
+        elif op.kind == MERGE:
             merge = <MergeState*> op.own
             held_by[i] = merge.held + merge.given_up
             for place in range(merge.mask + 1 if merge.held > 0 else 0):
@@ -85,11 +97,11 @@ cdef object account_of(
         if layout.operators[i].chooses_output:
             for output in range(layout.operators[i].outputs):
                 account.sent[i, output] = op.routes[output].sent
-        if kind == "source":
+        if op.kind == SOURCE:
             account.marks_sent[i] = (<SourceState*> op.own).windows
-        elif kind == "barrier":
+        elif op.kind == BARRIER:
             account.marks_got[i] = (<BarrierState*> op.own).windows
-        elif layout.operators[i].kind.ends_windows:
+        elif op.kind in (SINK, CONTROL):
             account.marks_got[i] = (<SinkState*> op.own).windows.read()
     account.expected, account.seen, account.violations = expected, seen, violations
     account.drained, account.stuck, account.error = drained, stuck, error

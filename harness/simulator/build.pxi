@@ -1,9 +1,11 @@
-# build.pyx - makes a simulation of a layout: operators, ports and workers in virtual time. Both
-# engines execute one layout (harness/models/layout.py); its proofs and choices are used as they
-# are.
+# build.pxi - makes a simulation of a layout: operators, ports and workers in virtual time; part
+# of engine.pyx. Both engines execute one layout (harness/models/layout.py); its proofs and choices
+# are used as they are.
 #
 # Locks and queues of threads get futexes by chance, in the order in which they are made: a seed's
 # results depend on that order.
+
+from dataclasses import replace
 
 from libc.stdint cimport uint32_t
 
@@ -37,6 +39,7 @@ from harness.simulator.native cimport (
     WORK,
     BalanceState,
     BarrierState,
+    Mutex,
     Operator,
     OperatorKind,
     Port,
@@ -47,6 +50,8 @@ from harness.simulator.native cimport (
     give_kernel,
 )
 
+from harness.graph import kinds
+from harness.graph.kinds import LOOP
 from harness.models import Queue
 from harness.models.layout import slots_of
 from harness.runtime.protocol import POLICIES
@@ -63,11 +68,33 @@ KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER, "typed": TYP
 KINDS |= {"threaded_split": BALANCE, "elastic_load_balance": BALANCE}
 
 
-cdef void build(Simulation* core, object layout, object limit, object profiled) except *:
+def _as_profiled(layout):
+    """Return the layout with kinds that do what a profile shows in place of loops, and of filters
+    with functions: a loop without inputs is a source, and one without outputs a sink.
+    """
+    operators = []
+    for operator in layout.operators:
+        if operator.kind is LOOP or (operator.kind is kinds.FILTER and operator.typed is not None):
+            kind = (
+                kinds.SOURCE if not operator.inputs
+                else kinds.TYPED if operator.outputs
+                else kinds.SINK
+            )
+            operator = replace(operator, kind=kind)
+        operators.append(operator)
+    return replace(layout, operators=tuple(operators))
+
+
+cdef void build(
+    Simulation* core, object layout, object limit, object profiled, bint interpreter_lock
+) except *:
     """Make all that runs. `limit` bounds the tuples of each source (None: no bound); `profiled`: a
-    harness.engine.profiled.Profiled that is as fast as the machine, where streams are typed.
+    harness.engine.profiled.Profiled that is as fast as the machine, where streams are typed;
+    `interpreter_lock`: whether functions in Python take turns.
     """
     cdef uint32_t i
+    cdef Mutex* interpreter
+    layout = _as_profiled(layout)
     core.slot_bytes = layout.stride if profiled is None else profiled.stride(layout.strides)
     core.payload_bytes = layout.payload
     core.own_threads = layout.first_scheduler
@@ -94,6 +121,11 @@ cdef void build(Simulation* core, object layout, object limit, object profiled) 
         core.ports[i].sole = core.contexts == NULL or core.contexts.sole(i)
     core.sizes = sizes_of(layout)
     core.size_batches()
+    if interpreter_lock and any([operator.in_python for operator in layout.operators]):
+        interpreter = core.make_mutex()
+        for i, operator in enumerate(layout.operators):
+            if operator.in_python:
+                core.operators[i].interpreter = interpreter
 
 
 cdef void _make_operators(Simulation* core, object layout) except *:
@@ -105,10 +137,9 @@ cdef void _make_operators(Simulation* core, object layout) except *:
         core.operators[i].most_replicas = layout.replicas.get(i, 1)
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
-        kind = "bursts" if operator.costs else operator.kind.name
-        if operator.typed is not None and kind == "filter":
-            kind = "typed"
-        op.kind = <OperatorKind> <uint32_t> KINDS[kind]
+        op.kind = <OperatorKind> <uint32_t> KINDS[
+            "bursts" if operator.costs else operator.kind.name
+        ]
         op.index = i
         op.cost = layout.flop[i]
         op.copies = layout.copies[i] or 0
@@ -196,6 +227,8 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
         barrier.inputs = barrier.inputs_.data()
         for i, paths in enumerate(place.paths):
             barrier.inputs[i].ring.resize(place.room)
+            if layout.graph.typed_graph:  # each stream into the operator is a path of its own
+                paths = len(layout.incoming[place.operator])
             barrier.inputs[i].paths = paths or 0
             barrier.inputs[i].next_of_path.assign(barrier.inputs[i].paths, 0)
         for way in layout.incoming[place.operator]:
@@ -209,8 +242,8 @@ cdef char* block_of(void* core, size_t bytes) except NULL:
 
 
 cdef void _make_typed(Simulation* core, object layout, object profiled) except *:
-    """Set the costs and output rates of typed operators. Tuples are numbered by output port; each
-    stream is a path of its own.
+    """Set what a profile has shown of operators. Tuples are numbered by output port; each stream is
+    a path of its own.
     """
     cdef uint32_t i
     cdef Operator* op
@@ -224,15 +257,88 @@ cdef void _make_typed(Simulation* core, object layout, object profiled) except *
         profile.cost = round(profiled.cost_ns[i] * 1000)
         profile.numbers.assign(op.routes.size(), 0)
         profile.owed.assign(op.routes.size(), 0)
-        for sends in profiled.sends[i]:
+        operator = layout.operators[i]
+        profile.one_for_one = op.kind == TYPED and operator.preserves
+        for sends in _shares(operator, profiled.sends[i]):
             profile.sends.push_back(round(sends * 2**32))
         profile.paths = <uint32_t> len(layout.incoming[i])
-        if op.kind == TYPED:
+        if op.kind in (TYPED, SPLIT):
             profile.next_of_path.assign(profile.paths, 0)
             profile.buffer.resize(MAX_BATCH)
+            _match_inputs(profile, layout, i, profiled)
         elif op.kind in (SINK, CONTROL):
             sink = <SinkState*> op.own
             fill_sink(sink, profile.paths, block_of, core)
+
+
+def _shares(operator, sends):
+    """Return the tuples that an operator sends for one by each output port. One that passes on
+    every tuple does so exactly: while it was counted, some were on their way.
+    """
+    if not operator.preserves:
+        return sends
+    total = sum(sends)
+    return [each / total if total else 1.0 / len(sends) for each in sends]
+
+
+cdef void _match_inputs(Profile* profile, object layout, uint32_t index, object profiled) except *:
+    """Let a loop wait for tuples of all its groups of input ports, in the ratio of the profile."""
+    cdef uint32_t place, port
+    groups = _groups_of_inputs(layout, index, profiled)
+    if len(groups) < 2 or any([came == 0 for _, _, came, _ in groups]):
+        return
+    total = sum([came for _, _, came, _ in groups])
+    profile.group_of.resize(layout.operators[index].inputs)
+    profile.groups.resize(len(groups))
+    for place, (_, ports, came, streams) in enumerate(groups):
+        profile.groups[place].share = came / total
+        profile.groups[place].open_streams = streams
+        for port in ports:
+            profile.group_of[port] = place
+
+
+def _groups_of_inputs(layout, index, profiled):
+    """Return groups of a loop's input ports: operators upstream of each, its ports, the tuples that
+    came by them, and their streams. Ports that one operator sends to, by any way, are one group:
+    their ratio comes by itself. An operator that is no loop has none.
+    """
+    name = layout.operators[index].name
+    if layout.graph.operators[name].kind is not LOOP:
+        return []
+    streams = {}
+    for way in sorted([layout.ways[way] for way in layout.incoming[index]], key=_port_of):
+        streams.setdefault(way.port, []).append(way)
+    groups = []
+    for port, ways in enumerate(streams.values()):
+        upstream = _upstream(layout, [way.source for way in ways])
+        came = sum([
+            profiled.tuples[way.source] * profiled.sends[way.source][way.output] for way in ways
+        ])
+        ports, number = [port], len(ways)
+        for other in [other for other in groups if other[0] & upstream]:
+            groups.remove(other)
+            upstream |= other[0]
+            ports += other[1]
+            came += other[2]
+            number += other[3]
+        groups.append((upstream, ports, came, number))
+    return groups
+
+
+def _port_of(way):
+    return way.port
+
+
+def _upstream(layout, sources):
+    """Return these operators and all upstream of them."""
+    found, frontier = set(sources), list(sources)
+    while frontier:
+        for way in layout.incoming[frontier.pop()]:
+            source = layout.ways[way].source
+            if source not in found:
+                found.add(source)
+                frontier.append(source)
+    return found
 
 
 cdef void _make_ports(Simulation* core, object layout) except *:
