@@ -131,12 +131,12 @@ def _no_law(name: str, kinds: tuple[Decides, ...]) -> UserError:
     """Return the error for a name that is no law of these kinds."""
     laws = dict.fromkeys(each for kind in kinds for each in LAWS[kind])
     known = any(name in each for each in LAWS.values())
-    what = (
-        f"does not {' or '.join(_TASKS[kind] for kind in kinds)}; laws that do are"
+    what, which = (
+        (f"does not {' or '.join(_TASKS[kind] for kind in kinds)}", "laws that do")
         if known
-        else "is unknown; laws are"
+        else (f"is unknown{did_you_mean(name, laws)}", "laws")
     )
-    return UserError(f"law {name!r} {what}: {', '.join(laws)}{did_you_mean(name, laws)}")
+    return UserError(f"law {name!r} {what}; {which} are: {', '.join(laws)}")
 
 
 def make_law(

@@ -71,13 +71,11 @@ class Layout:
         return len(self.tuples)
 
 
-def seen_by_laws(whole: RunLayout, cpus: int, batch: int = 0) -> Layout:
+def seen_by_laws(whole: RunLayout, cpus: int) -> Layout:
     """Return what a law may know of a run's layout. Ports that are threaded or annotated manual are
     no places.
-
-    `batch`: as in `Layout`.
     """
-    return _seen(whole.graph, whole.port_queues, whole.single, cpus, whole.capacity, batch)
+    return _seen(whole.graph, whole.port_queues, whole.single, cpus, whole.capacity, whole.batch)
 
 
 def layout_of(

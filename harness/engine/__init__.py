@@ -4,12 +4,11 @@
 engine        what an engine can do: Engine, over a small core
 core          what an engine needs of the compiled code that runs its graph: Core
 simulated     what the engine of a simulated run can do besides
-sample        what it reports: Sample, Totals, Balance
+sample        what it reports: Sample, Totals with their verdict, Balance
 open          the engine for a graph, a model and a machine
 counters      the counts that it reads
 account       where tuples are at the end of a run, and the totals that follow
 conservation  whether every operator got what was sent to it
-oracle        what was wrong with a run, in one line
 thread_room   how many threads a run may make on this host
 profiled      costs of typed operators, from a run that was profiled
 """

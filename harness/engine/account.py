@@ -76,6 +76,7 @@ def totals_of(layout: RunLayout, counters: Counters, account: Account) -> Totals
             account.left_at,
             account.held_by,
             account.discarded,
+            cut=not account.drained,
         )
         if account.drained:
             problems += of_windows(

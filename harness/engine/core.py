@@ -21,7 +21,6 @@ class Core(Protocol):
     """Runs the graph of a layout once."""
 
     layout: RunLayout
-    batch: int  # tuples that move at once, at most
     process: int  # that started the run; 0: none has
     # The run goes on between calls, and any thread may call. If not, only calls let time pass, and
     # they take turns.

@@ -74,11 +74,6 @@ class Engine:
         return self.layout.capacity
 
     @property
-    def batch(self) -> int:
-        """Tuples that move at once, at most."""
-        return self.core.batch
-
-    @property
     def threads(self) -> int:
         """Threads that execute operators: of sources, of threaded ports, and the pool's level."""
         level = self.core.requested if self._started else self.layout.pool_threads

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from harness.engine.sample import Totals
 from harness.graph import Graph, Operator
 
 NOT_LEFT_OUT = "ahead of time"
@@ -43,26 +44,24 @@ def _named(operator: Operator, found: Callable[[], Mapping[str, Any]]) -> dict[s
     return {f"{operator.name}: {kind}": value for kind, value in found().items()}
 
 
-def by_kind(counts: Mapping[str, int], examples: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return an entry for each kind, of all operators together: its number, and an example."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, count in counts.items():
+def left_out_of(graph: Graph, totals: Totals) -> tuple[list[dict[str, Any]], float | None]:
+    """Return an entry for each kind, of all operators together: its number, and an example; and the
+    share of the input that was left out, None if there was no input or a thread may still read it.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    for name, count in totals.left_out.items():
         kind = name.rpartition(": ")[2]
-        entry = found.setdefault(kind, {"kind": kind, "count": 0, "example": None})
+        entry = entries.setdefault(kind, {"kind": kind, "count": 0, "example": None})
         entry["count"] += count
-        entry["example"] = entry["example"] or examples.get(name)
-    return list(found.values())
+        entry["example"] = entry["example"] or totals.left_out_examples.get(name)
+    lost = sum(
+        entry["count"] for kind, entry in entries.items() if kind not in (NOT_LEFT_OUT, TRUNCATED)
+    )
+    records = 0 if totals.stuck else _records_of(graph, totals.sent)
+    return list(entries.values()), min(1.0, lost / records) if records else None
 
 
-def share_of(entries: Iterable[Mapping[str, Any]], records: int) -> float | None:
-    """Return the share of the input that was left out; None: there was no input."""
-    if records == 0:
-        return None
-    lost = sum(each["count"] for each in entries if each["kind"] not in (NOT_LEFT_OUT, TRUNCATED))
-    return min(1.0, lost / records)
-
-
-def records_of(graph: Graph, sent: int) -> int:
+def _records_of(graph: Graph, sent: int) -> int:
     """Return the number of records of the input: as an application has counted them, or those that
     sources sent and those that they could not read.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.engine.engine import Engine
@@ -12,11 +13,11 @@ from harness.engine.sample import PROFILE_WINDOW_S
 from harness.engine.simulated import SimulatedEngine
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.graph.kinds import SINK
 from harness.graph.values import MAX_THREADS, MAX_TUPLES
 from harness.machines.machine import LOCAL
 from harness.machines.software import DEFAULT_SOFTWARE
 from harness.models import MODELS, Model
-from harness.models.replicas import TYPED_SIMULATED
 
 if TYPE_CHECKING:
     from harness.engine.profiled import Profiled
@@ -92,7 +93,22 @@ def lay_out(graph: Graph, model: Model, on: Described | None = None) -> RunLayou
     machine, software = on
     capacity = software.get("how.queue_capacity")
     cpus = min(machine.cpus, MAX_THREADS)
-    layout = layout_of(graph, model, cpus, int(capacity) if capacity else None)
+    layout = layout_of(
+        graph,
+        model,
+        cpus,
+        int(capacity) if capacity else None,
+        batch=int(software["how.batch"]),
+        simulated=True,
+    )
+    if software.get("how.locks") == "several_streams":
+        joined = (
+            operator.kind is SINK and len(streams) > 1
+            for operator, streams in zip(layout.operators, layout.incoming, strict=True)
+        )
+        layout = replace(layout, locked=tuple(map(or_, layout.locked, joined)))
+    if software.get("how.wakes") == "each_tuple":
+        layout = replace(layout, ways=tuple(way._replace(lazy=False) for way in layout.ways))
     most = max(machine.cpus, layout.minimum_threads)
     for option in ("threads", "maximum"):
         levels = getattr(model, option, None)
@@ -151,8 +167,6 @@ def engine_of(
     else:
         from harness.simulator.engine import SimulatorCore
 
-        if layout.graph.typed_graph and layout.single:
-            layout = replace(layout, single=(TYPED_SIMULATED,) * len(layout.operators))
         engine = SimulatedEngine(
             SimulatorCore(
                 layout,
@@ -165,6 +179,6 @@ def engine_of(
                 explained=explained,
             )
         )
-    for name, count in layout.first_replicas().items():
+    for name, count in layout.first_replicas.items():
         engine.set_replicas(name, count)
     return engine

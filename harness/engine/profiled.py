@@ -1,11 +1,11 @@
-"""Measured costs and output rates of typed operators: with these they can be simulated on any
+"""Measured costs and output rates of users' operators: with these they can be simulated on any
 machine.
 
-The run that measures them (harness/measurement/profiling.py) is under the manual model, where one
-thread executes all operators and nothing waits. The profiler (M19 §3) gives each operator's share
-of the thread's CPU time, including the functions of the runtime that pass on its tuples, and the
-runtime counts the tuples that each sent. On a described machine a tuple takes longer in proportion
-as that machine executes fewer instructions a second.
+The run that measures them (harness/measurement/profiling.py) has one thread that executes all
+operators. The profiler (M19 §3) gives each operator's share of the thread's CPU time, including the
+functions of the runtime that pass on its tuples, and the runtime counts the tuples that each sent.
+On a described machine a tuple takes longer in proportion as that machine executes fewer
+instructions a second.
 
 Only means are kept. An operator that sends in bursts sends evenly when it is simulated, whichever
 input port its tuples come by. Simulated slots have one size: the mean over all streams, weighted by
@@ -34,6 +34,8 @@ class Profiled:
     cost_ns: tuple[float, ...]
     sends: tuple[tuple[float, ...], ...]
     tuples: tuple[int, ...]  # that each operator took meanwhile
+    # the interpreter let one thread at a time execute Python (PEP 703)
+    interpreter_lock: bool = True
 
     def on(self, machine: Machine) -> Profiled:
         """Return a copy with the costs scaled to a machine."""

@@ -9,6 +9,9 @@ PROFILE_WINDOW_S = 5.0
 """Longest window of the profiler of real threads, as in IBM's implementation (whose laws have
 periods of 10 s)."""
 
+MAX_NAMED = 3
+"""Ports or threads that the line about a failed run names."""
+
 
 @dataclass(frozen=True)
 class Balance:
@@ -66,6 +69,13 @@ class Sample:
     # of each operator, at the period's end; empty: under this model operators have none
     replicas: Sequence[int] = ()
 
+    @property
+    def rounded_cost(self) -> list[float]:
+        """Costs as laws read them and as a record has them, the same, so that a replay decides as
+        the run did.
+        """
+        return [round(share, 6) for share in self.operator_cost]
+
 
 @dataclass(frozen=True)
 class Totals:
@@ -97,6 +107,27 @@ class Totals:
     left_out_examples: dict[str, str] = field(default_factory=dict)
 
     @property
+    def problem(self) -> str | None:
+        """Every broken guarantee of the run in one line, the cause first; None if it was
+        correct.
+        """
+        if self.correct:
+            return None
+        problems: list[str] = []
+        if self.error is not None:
+            problems.append(" ".join(self.error.split()))
+        if self.stuck:
+            problems.append(f"{len(self.stuck)} thread(s) did not stop: {_some(self.stuck)}")
+        if self.order_violations:
+            problems.append(f"{self.order_violations} tuple(s) reached a sink after a later one")
+        if self.conservation:
+            problems.append(f"tuples lost or doubled: {_some(self.conservation)}")
+        # nothing is added up while a thread may still change it
+        if not self.checksum_ok and not self.stuck:
+            problems.append("the checksum at the sinks is not that of the tuples sent")
+        return "; ".join(problems)
+
+    @property
     def correct(self) -> bool:
         """No tuple lost, doubled, reordered or harmed, and no thread or operator failed."""
         return (
@@ -106,3 +137,8 @@ class Totals:
             and not self.stuck
             and self.error is None
         )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

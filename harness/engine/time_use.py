@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 BUSY = ("work", "make", "move", "search")
 """Activities that need a CPU."""
 
-ACTIVITIES = (*BUSY, "tuples", "room", "lock", "pause", "ready")
-"""All activities of a thread between its beginning and its end (native/activity.hpp)."""
-
 NONE = "none"  # a thread that has ended
 
 Spent = Mapping[tuple[str, int | None], float]

@@ -1,5 +1,5 @@
 """The graph that users build: a method for each kind of operator, which checks its parameters
-(docs/graphs.md).
+(docs/how-to/graphs.md).
 """
 
 from __future__ import annotations
@@ -249,7 +249,8 @@ class Graph(OperatorGraph):
         to drop the tuple.
 
         Each call takes the interpreter's lock, so such operators run one at a time whatever the
-        model. An exception ends the run, which then reports it. `preserves` promises that it drops
+        model; in a free-threaded interpreter, which has none, they run at the same time. An
+        exception ends the run, which then reports it. `preserves` promises that it drops
         nothing and returns `value` itself; the oracle then checks tuples behind it as strictly as
         others. `reentrant` promises that it locks its own state: its input ports may then be
         executed at the same time, as an operator needs that waits on one port for what comes on
@@ -290,7 +291,7 @@ class Graph(OperatorGraph):
         """Add an operator that calls a compiled function with `state`; all promises, and `keys`, as
         in `python`.
 
-        What it may be given, and what it must not do, is in docs/operators.md;
+        What it may be given, and what it must not do, is in docs/how-to/operators.md;
         `harness.graph.functions.compiled` checks what can be checked. Raises GraphError for a
         function or state that it cannot call.
         """
@@ -327,9 +328,9 @@ class Graph(OperatorGraph):
 
         `function`: `async def function(context)`, or compiled and then called with `state`; it is
         called once a run, and usually ends when a wait returns that no more tuples come.
-        docs/operators.md says what it may call. Without inputs it is a source. `stateless` and
-        `keys` are promises as in `python`; each replica calls the function. Raises GraphError for a
-        function or state that it cannot call.
+        docs/how-to/operators.md says what it may call. Without inputs it is a source. `stateless`
+        and `keys` are promises as in `python`; each replica calls the function. Raises GraphError
+        for a function or state that it cannot call.
         """
         promise(name, stateless, keys)
         options = {"stateless": bool(stateless), "keys": keys}
@@ -446,9 +447,9 @@ class Graph(OperatorGraph):
         schemas `gives`, one a port.
 
         `function`: compiled, and called with `state`, or a Python callable; `finish`: called when
-        the last stream into it has ended. docs/operators.md says how each is called. `cost`: about
-        what a tuple costs [FLOP], for the size of batches. `one_for_one`: it promises to send one
-        tuple for each that it gets, by its one output port; the run fails if it does not.
+        the last stream into it has ended. docs/how-to/operators.md says how each is called. `cost`:
+        about what a tuple costs [FLOP], for the size of batches. `one_for_one`: it promises to send
+        one tuple for each that it gets, by its one output port; the run fails if it does not.
         `stateless`: it promises that what it sends depends on the tuple alone; `by`: or on a state
         for each value of these attributes. Then it may have replicas, which call the function at
         the same time. `thread`: a function as of `typed_source`, for a thread of the operator's own

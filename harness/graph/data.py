@@ -113,13 +113,6 @@ class OperatorGraph:
         """True if the streams have schemas."""
         return any(operator.typed is not None for operator in self.operators.values())
 
-    def successors(self) -> dict[PortId, list[PortId]]:
-        """Input ports fed by each output port; every output port has an entry."""
-        table: dict[PortId, list[PortId]] = {port: [] for port in self.output_ports()}
-        for stream in self.streams:
-            table[stream.source].append(stream.target)
-        return table
-
     def predecessors(self) -> dict[PortId, list[PortId]]:
         """Output ports that feed each input port; every input port has an entry."""
         table: dict[PortId, list[PortId]] = {port: [] for port in self.input_ports()}

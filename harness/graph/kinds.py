@@ -2,7 +2,7 @@
 for.
 
 A new kind gets its record here, a method of `Graph` that checks its parameters, and what executes
-it in each engine (docs/extending.md).
+it in each engine (docs/how-to/extending.md).
 """
 
 from __future__ import annotations

@@ -183,6 +183,12 @@ class Operator:
         """True if a user's own function is called in it, which may take for ever."""
         return self.kind.calls_user_function or self.kind is LOOP or self.typed is not None
 
+    @property
+    def in_python(self) -> bool:
+        """True if it calls a Python function, for which it takes the interpreter's lock."""
+        called = (self.function or self.native) if self.typed is None else self.typed.function
+        return called is not None and bool(getattr(called, "is_python", True))
+
     def input(self, port: int) -> OwnedPort:
         """The id of input port `port`."""
         return OwnedPort.of(self, port)

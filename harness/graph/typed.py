@@ -1,7 +1,7 @@
 """Typed operators: the schemas of their ports, and their functions, compiled or in Python.
 
 A typed operator may send none, one or many tuples for each that it gets, on any of its output
-ports. docs/operators.md shows how to write one.
+ports. docs/how-to/operators.md shows how to write one.
 """
 
 from __future__ import annotations

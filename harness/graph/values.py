@@ -22,6 +22,7 @@ MAX_KEYS = 10**9
 MAX_THREADS = 1024  # scheduler threads
 MAX_REPLICAS = 64  # of one operator
 MAX_QUEUE_CAPACITY = 2**20  # tuples
+MAX_BATCH = 32  # tuples, as in protocol.hpp
 DEFAULT_THREADED_CAPACITY = 1000  # tuples, as the queues of IBM Streams 4.2
 
 

@@ -20,9 +20,44 @@ A stream is a tuple (source operator, output port, target operator, input port),
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from harness.graph.kinds import BARRIER, LOOP, MERGE, SPLIT
 
 MAX_PATHS = 2**20
+
+
+class GraphFacts(NamedTuple):
+    """Facts about a graph, by operator unless they say otherwise."""
+
+    contexts: list  # that execute it
+    locked: list  # True if its context is its own lock
+    paths: list  # number of those that lead to it from the sources; None: too many, or in no order
+    steps: dict  # by stream: the amount that it adds to a path, if not 0
+    paths_at_inputs: dict  # by barrier: number of those that lead to each of its inputs
+    changed: list  # True if the values that come to it may differ from what the source gave
+    regions: list  # (split, merge, input ports with a queue between the two)
+    calls: list  # operators on the longest chain of calls from it on
+    longest: list  # and on the longest path
+
+
+def facts_of(operators, order, incoming, outgoing, queued, resumed):
+    """Return the facts about a graph. `incoming`: streams by operator; `outgoing`: by operator and
+    output port; `queued`, `resumed`: by input port, True if it has a queue, and if that is before a
+    co-routine.
+    """
+    contexts, locked = contexts_of(order, incoming, queued, resumed)
+    paths, steps, paths_at_inputs = paths_of(operators, order, incoming)
+    calls, longest = depths_of(order, outgoing, queued)
+    regions = [
+        region_of(index, operators, incoming, queued)
+        for index, operator in enumerate(operators)
+        if operator.kind is MERGE
+    ]
+    changed = changes_of(operators, order, incoming)
+    return GraphFacts(
+        contexts, locked, paths, steps, paths_at_inputs, changed, regions, calls, longest
+    )
 
 
 def contexts_of(order, incoming, queued, resumed):
@@ -144,8 +179,17 @@ def depths_of(order, outgoing, queued):
     return calls, longest
 
 
+def changes_of(operators, order, incoming):
+    """Return, by operator, True if the values that it gets may differ from those of the source."""
+    changes = [operator.kind.changes_values and not operator.preserves for operator in operators]
+    changed = [False] * len(operators)
+    for index in order if any(changes) else ():
+        changed[index] = any(changed[before[0]] or changes[before[0]] for before in incoming[index])
+    return changed
+
+
 def region_of(merge, operators, incoming, queued):
-    """The split of a merge, and the input ports with a queue between the two."""
+    """Return the split of a merge, the merge, and the input ports with a queue between the two."""
     split, queues, frontier, seen = None, set(), [merge], {merge}
     while frontier:
         for stream in incoming[frontier.pop()]:
@@ -156,4 +200,4 @@ def region_of(merge, operators, incoming, queued):
             elif stream[0] not in seen:
                 seen.add(stream[0])
                 frontier.append(stream[0])
-    return split, sorted(queues)
+    return split, merge, sorted(queues)

@@ -3,21 +3,21 @@ which thread executes what.
 
 A layout is immutable, and has no memory of queues and no thread. A run has one: its checks, its
 engine, its laws and its record all read it. Both engines execute it: the runtime's plan makes its
-memory (`plan.pyx`), the simulator gives it virtual queues and threads (`simulator/build.pyx`). The
+memory (`plan.pyx`), the simulator gives it virtual queues and threads (`simulator/build.pxi`). The
 proofs about a graph that it relies on are in `analysis.py`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from harness.errors import UserError
 from harness.graph import Graph, Operator, PortId
-from harness.graph.kinds import FILTER, LOOP, MERGE, NATIVE, PYTHON
+from harness.graph.kinds import FILTER, LOOP, NATIVE, PYTHON
 from harness.graph.values import MAX_THREADS
 from harness.models import (
     COPY_FLOP,
@@ -33,9 +33,8 @@ from harness.models import (
     scheduled_capacity,
     threaded_capacity,
 )
-from harness.models.analysis import contexts_of, depths_of, paths_of, region_of
-from harness.models.option import options_of
-from harness.models.policy import Policy, find_policy
+from harness.models.analysis import facts_of
+from harness.models.policy import Policy
 from harness.models.replicas import NO_COROUTINE, begins_with, most_replicas, why_single
 from harness.runtime.protocol import MAX_BATCH, slot_stride
 
@@ -150,6 +149,10 @@ class RunLayout:
     quantum_ns: int = 0  # likewise
     # by operator: why it can have no replicas, "" if it can; empty: the model has no co-routines
     single: tuple[str, ...] = ()
+    # by name: replicas that an operator begins with, if it does not begin with one
+    first_replicas: Mapping[str, int] = field(default_factory=dict)
+    at_once: int = MAX_BATCH  # most tuples that an operator gets at once, as the model says
+    batch: int = MAX_BATCH  # the same, or fewer as the described runtime does
     # by operator: cost of a tuple [FLOP]; empty: not known before the machine is (`timed`)
     flop: tuple[int, ...] = ()
     # by queue: share that is filled when a timed simulated run begins; empty: half of each
@@ -162,13 +165,6 @@ class RunLayout:
         time. Raises UserError for one that is busy for too long.
         """
         return replace(self, flop=_flop_of(self.operators, flop_ns))
-
-    def first_replicas(self) -> dict[str, int]:
-        """Return the replicas that operators begin with, of those that do not have one, by name.
-
-        Raises UserError if no operator can have as many as the model says.
-        """
-        return begins_with(self.graph, self.model, self.single)
 
     @property
     def pool_threads(self) -> int:
@@ -202,10 +198,10 @@ class RunLayout:
 
     @cached_property
     def room_behind(self) -> list[list[int]]:
-        """Capacity of the shortest queue that tuples get to, by operator and output port; MAX_BATCH
-        at most.
+        """Capacity of the shortest queue that tuples get to, by operator and output port;
+        `at_once` at most.
         """
-        room = [[MAX_BATCH] * operator.outputs for operator in self.operators]
+        room = [[self.at_once] * operator.outputs for operator in self.operators]
         for index in reversed(self.order):
             for output, ways in enumerate(self.outgoing[index]):
                 for way in map(self.ways.__getitem__, ways):
@@ -332,26 +328,31 @@ class RunLayout:
 
 
 def layout_of(
-    graph: Graph, model: Model, cpus: int | None = None, capacity: int | None = None
+    graph: Graph,
+    model: Model,
+    cpus: int | None = None,
+    capacity: int | None = None,
+    batch: int = MAX_BATCH,
+    simulated: bool = False,
 ) -> RunLayout:
     """Return the layout of a checked graph under a model.
 
     `cpus`: of the machine it runs on, for the pool; None: those of this process. `capacity`: tuples
     of each queue if the model gives no number; None: as `scheduled_capacity` and
-    `threaded_capacity` say. Raises UserError if the two do not go together, or no pool is large
-    enough for the graph.
+    `threaded_capacity` say. `batch`: most tuples that the runtime moves at once. `simulated`: typed
+    operators then have no replicas. Raises UserError if the two do not go together, no pool is
+    large enough for the graph, or no operator can have as many replicas as the model says.
     """
-    if capacity is not None and "queue_capacity" in options_of(model):
+    if capacity is not None and hasattr(model, "queue_capacity"):
         model = replace(model, queue_capacity=model.queue_capacity or capacity)
+    at_once = model.batch or MAX_BATCH
     queues = port_queues(graph, model)
     begins = begins_queued(graph, model, queues)
-    single = why_single(graph, model, queues)
+    single = why_single(graph, model, queues, simulated)
+    first_replicas = begins_with(graph, model, single)
     pool = pool_of(graph, model, cpus, queues)
-    policy = find_policy(model.policy) if isinstance(model, Coroutine) else None
     operators = list(graph.operators.values())
     input_ports = list(graph.input_ports())
-    strides = _strides(graph, operators)
-    stride = max(max(each, default=0) for each in strides)
     number = {name: index for index, name in enumerate(graph.operators)}
     port_number = {port: index for index, port in enumerate(input_ports)}
     order = list(graph.numbered().order)
@@ -367,14 +368,15 @@ def layout_of(
     for stream in streams:
         incoming[stream[2]].append(stream)
         outgoing[stream[0]][stream[1]].append(stream)
+    resumed = [queue.kind is Queue.RESUMED for queue in queues]
+    facts = facts_of(operators, order, incoming, outgoing, queued, resumed)
+    flow = graph.flow()
+    strides = _strides(graph, operators)
+    stride = max(max(each, default=0) for each in strides)
     queue_of_port, capacities, capacity, chosen = _sizes(
         queues, input_ports, graph.threaded, operators, stride
     )
-    context, locked = contexts_of(
-        order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues]
-    )
-    paths, steps, barrier_paths = paths_of(operators, order, incoming)
-    flow = graph.flow()
+    steps = facts.steps
     if graph.typed_graph:
         steps = {
             stream: place for streams_in in incoming for place, stream in enumerate(streams_in)
@@ -384,9 +386,8 @@ def layout_of(
     lazy = [
         kind in ("source", "co-routine")
         or (kind == "port" and queues[which].kind is Queue.THREADED)
-        for kind, which in context
+        for kind, which in facts.contexts
     ]
-    calls, longest = depths_of(order, outgoing, queued)
     return RunLayout(
         graph=graph,
         model=model,
@@ -405,23 +406,26 @@ def layout_of(
             for of_port in ports
             for stream in of_port
         ),
-        queues=_places(queues, capacities, incoming, context, begins, input_ports, strides),
+        queues=_places(queues, capacities, incoming, facts.contexts, begins, input_ports, strides),
         queue_of_port=tuple(queue_of_port),
         capacity=capacity,
         capacity_chosen=chosen,
-        locked=tuple(locked),
+        locked=tuple(facts.locked),
         copies=tuple(map(flow.copies_from.__getitem__, graph.operators)),
         copies_behind={number[name]: copies for name, copies in flow.copies_behind.items()},
-        paths=tuple(paths),
-        changed=_changed(operators, order, incoming),
-        regions=_regions(operators, incoming, queued, queue_of_port, capacities),
-        barriers=_barriers(incoming, barrier_paths),
-        calls=tuple(calls),
-        longest=tuple(longest),
-        contexts=tuple(context),
-        policy=policy,
+        paths=tuple(facts.paths),
+        changed=tuple(facts.changed),
+        regions=_regions(facts.regions, queue_of_port, capacities),
+        barriers=_barriers(incoming, facts.paths_at_inputs),
+        calls=tuple(facts.calls),
+        longest=tuple(facts.longest),
+        contexts=tuple(facts.contexts),
+        policy=model.found_policy if isinstance(model, Coroutine) else None,
         quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
         single=tuple(single),
+        first_replicas=first_replicas,
+        at_once=at_once,
+        batch=min(batch, at_once),
     )
 
 
@@ -516,34 +520,18 @@ def _places(
     return tuple(places[port] for port in sorted(places))
 
 
-def _changed(
-    operators: Sequence[Operator], order: Sequence[int], incoming: Sequence[Sequence[Stream]]
-) -> tuple[bool, ...]:
-    """Return, by operator, True if the values that it gets may differ from those of the source."""
-    changes = [operator.kind.changes_values and not operator.preserves for operator in operators]
-    changed = [False] * len(operators)
-    for index in order if any(changes) else ():
-        changed[index] = any(changed[before[0]] or changes[before[0]] for before in incoming[index])
-    return tuple(changed)
-
-
 def _regions(
-    operators: Sequence[Operator],
-    incoming: Sequence[Sequence[Stream]],
-    queued: Sequence[bool],
+    found: Sequence[tuple[int, int, Sequence[int]]],
     queue_of_port: Sequence[int | None],
     capacities: Sequence[int],
 ) -> tuple[Region, ...]:
-    """Between each merge that restores order and its split."""
+    """Between each merge that restores order and its split. `found`: as `GraphFacts` has them."""
     regions = []
-    for index, operator in enumerate(operators):
-        if operator.kind is MERGE:
-            split, between = region_of(index, operators, incoming, queued)
-            marks = sum(capacities[port] for port in between) + MAX_BATCH * (len(between) + 2)
-            ahead = min(marks, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
-            regions.append(
-                Region(split, index, tuple(queue_of_port[port] for port in between), ahead, marks)
-            )
+    for split, merge, between in found:
+        marks = sum(capacities[port] for port in between) + MAX_BATCH * (len(between) + 2)
+        ahead = min(marks, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
+        queues = tuple(queue_of_port[port] for port in between)
+        regions.append(Region(split, merge, queues, ahead, marks))
     return tuple(regions)
 
 

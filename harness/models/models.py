@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.graph.functions.compiled import NativeFunction
-from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
+from harness.graph.values import MAX_BATCH, MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
 from harness.machines.host import cpu
 from harness.machines.place import Place
 from harness.models.option import (
@@ -28,7 +29,7 @@ from harness.models.option import (
     option,
     options_of,
 )
-from harness.models.policy import find_policy
+from harness.models.policy import Policy, find_policy
 from harness.models.queue import PORTS_RULE, Chosen, Queue
 
 DEFAULT_LAW = "millrace"
@@ -69,6 +70,14 @@ QUEUE_CAPACITY = Whole(
     most=MAX_QUEUE_CAPACITY,
     recorded_as="queue_capacity",
     arm=lambda capacity: "",
+)
+
+BATCH = Whole(
+    help="tuples that an operator gets at once, at most; 1: each is handed over by itself. "
+    "A merge, a barrier and replicas hand on together what had to wait",
+    default=f"{MAX_BATCH}, fewer if tuples are large or work is expensive",
+    unit="tuples",
+    most=MAX_BATCH,
 )
 
 ELASTIC = Flag(
@@ -129,6 +138,7 @@ class Manual(HasOptions):
 
     name: ClassVar[str] = "manual"
     queue: ClassVar[Queue] = Queue.CALLED
+    batch: int | None = option(None, BATCH)
 
 
 @dataclass(frozen=True)
@@ -138,6 +148,7 @@ class Dedicated(HasOptions):
     name: ClassVar[str] = "dedicated"
     queue: ClassVar[Queue] = Queue.THREADED
     queue_capacity: int | None = option(None, QUEUE_CAPACITY)
+    batch: int | None = option(None, BATCH)
 
 
 @dataclass(frozen=True)
@@ -170,6 +181,7 @@ class Dynamic(HasOptions):
     law_settings: tuple[tuple[str, object], ...] = option((), LAW_SETTINGS)
     minimum: int | None = option(None, MINIMUM)
     maximum: int | None = option(None, MAXIMUM)
+    batch: int | None = option(None, BATCH)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -192,6 +204,7 @@ class Multilevel(HasOptions):
     law_settings: tuple[tuple[str, object], ...] = option((), LAW_SETTINGS)
     minimum: int | None = option(None, MINIMUM)
     maximum: int | None = option(None, MAXIMUM)
+    batch: int | None = option(None, BATCH)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -252,10 +265,16 @@ class Coroutine(HasOptions):
     law_settings: tuple[tuple[str, object], ...] = option((), LAW_SETTINGS)
     minimum: int | None = option(None, MINIMUM)
     maximum: int | None = option(None, MAXIMUM)
+    batch: int | None = option(None, BATCH)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_elastic(self)
+
+    @cached_property
+    def found_policy(self) -> Policy:
+        """The policy that the option names."""
+        return find_policy(self.policy)
 
 
 Model = Manual | Dedicated | Dynamic | Multilevel | Coroutine

@@ -2,7 +2,7 @@
 users' own (C-Stream §3.2.6).
 
 A policy gives each operator that is ready a score, and the highest one goes on. It may also decide
-when one that runs lets others run. docs/operators.md says how to write one.
+when one that runs lets others run. docs/how-to/operators.md says how to write one.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ is not given: two batches, so that none is cut by the end of the ring. Measured 
 QUEUE_BYTES = 512 * 2**10
 """Bytes of a scheduled queue, when the capacity is not given, rounded up to a multiple of
 `LEAST_QUEUE_CAPACITY` tuples: a large tuple should come from a near cache, and a drain is long
-enough with few of them. docs/design.md has the measured effect."""
+enough with few of them. results/reference/design-measurements.md has the measured effect."""
 
 THREADED_BYTES = 2 * QUEUE_BYTES
 """Bytes of a queue with a thread of its own, likewise: there each meeting of two threads costs a

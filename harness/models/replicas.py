@@ -34,7 +34,9 @@ hardest.
 """
 
 
-def why_single(graph: Graph, model: Model, port_queues: Sequence[PortQueue]) -> list[str]:
+def why_single(
+    graph: Graph, model: Model, port_queues: Sequence[PortQueue], simulated: bool = False
+) -> list[str]:
     """Return the reasons why operators can have no replicas, in the graph's order; "" for one that
     can. Empty under models without co-routines, where none can.
 
@@ -42,6 +44,8 @@ def why_single(graph: Graph, model: Model, port_queues: Sequence[PortQueue]) -> 
     """
     if not isinstance(model, Coroutine):
         return []
+    if simulated and graph.typed_graph:
+        return [TYPED_SIMULATED] * len(graph.operators)
     queues = dict(zip(graph.input_ports(), port_queues, strict=True))
     feeds_calls = {
         source.operator for source, target in graph.streams if queues[target].kind is Queue.CALLED

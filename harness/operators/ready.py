@@ -4,7 +4,7 @@ as compiled code.
     readings = replay(graph, "readings", READING, tuples)
     hot = each(graph, "hot", lambda reading, out: ..., READING, HOT)
 
-docs/operators.md shows how to write a job with them.
+docs/how-to/operators.md shows how to write a job with them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 the arguments.
 """
 
+import math
+
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
@@ -17,6 +19,7 @@ cdef extern from "windows.hpp" namespace "millrace::operators" nogil:
         bool string, real
     cdef cppclass GivenFold:
         GivenFold(size_t state_bytes, size_t add, size_t combine, size_t result)
+    int64_t FEW_PANES
     cdef cppclass AggregateByCount[F](Operator):
         AggregateByCount(const F& fold, vector[Part] key, uint64_t window, uint64_t step) except +
 
@@ -25,10 +28,17 @@ cdef extern from * nogil:
     template <class F>
     using ByTime = millrace::operators::AggregateByTime<F, millrace::operators::TimeWindows>;
     template <class F>
+    using Sliding = millrace::operators::AggregateByTime<F, millrace::operators::SlidingWindows>;
+    template <class F>
     using BySession = millrace::operators::AggregateByTime<F, millrace::operators::SessionWindows>;
     """
     cdef cppclass ByTime[F](Operator):
         ByTime(
+            const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
+            int64_t window, int64_t step,
+        ) except +
+    cdef cppclass Sliding[F](Operator):
+        Sliding(
             const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
             int64_t window, int64_t step,
         ) except +
@@ -139,6 +149,13 @@ def columns_by_time(
                 ),
                 None,
             )
+        if window // math.gcd(window, step) > FEW_PANES:
+            return Compiled().own(
+                new Sliding[Columns](
+                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
+                ),
+                None,
+            )
         return Compiled().own(
             new ByTime[Columns](
                 fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
@@ -173,6 +190,13 @@ def fold_by_time(
         if session:
             return Compiled().own(
                 new BySession[GivenFold](
+                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
+                ),
+                functions,
+            )
+        if window // math.gcd(window, step) > FEW_PANES:
+            return Compiled().own(
+                new Sliding[GivenFold](
                     fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
                 ),
                 functions,

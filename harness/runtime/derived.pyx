@@ -48,7 +48,8 @@ cdef Contexts* contexts_of(object layout) except? NULL:
 cdef Sizes* sizes_of(object layout) except NULL:
     cdef uint32_t index
     cdef Sizes* sizes = new Sizes(
-        layout.stride, <uint32_t> len(layout.operators), <uint32_t> len(layout.queues)
+        layout.stride, layout.at_once, <uint32_t> len(layout.operators),
+        <uint32_t> len(layout.queues),
     )
     for index in layout.order:
         operator = layout.operators[index]

@@ -2,16 +2,22 @@
 it while it runs, end the run.
 """
 
-import math
 import resource
+import threading
 import time
 from contextlib import suppress
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_INCREF
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport (
+    atomic,
+    memory_order_acquire,
+    memory_order_relaxed,
+    memory_order_release,
+)
 from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
@@ -34,7 +40,6 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.path cimport coroutines_of, deadlocked, end_run, set_active, want
 from harness.runtime.plan cimport Plan
-from harness.runtime.pool cimport is_thread_of, start_threads
 from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
 
 from harness.machines.host.cpu import CpuCounters, others_share, system_share
@@ -42,10 +47,11 @@ from harness.engine.counters import Counters
 from harness.engine.sample import PROFILE_WINDOW_S
 from harness.errors import RunFailed
 from harness.graph.values import MAX_THREADS
-from harness.runtime.account import account_of
-from harness.runtime.pool import Pool
-from harness.runtime.profiler import Profiler
 from harness.runtime.time_use import TimeUseSampler
+
+include "account.pxi"
+include "pool.pxi"
+include "profiler.pxi"
 
 SHORTEST_GRACE_S = 2.0
 """Shortest time that a thread has to notice the end of the run before it counts as stuck [s]."""
@@ -61,15 +67,16 @@ scheduler execute ports [s].
 """
 
 
-# the collector of cycles must leave it whole while threads run: __dealloc__ ends them
-@cython.no_gc_clear
 cdef class RuntimeCore:
     """Runs the graph of `layout` once on real threads; see harness.engine.core.Core for what each
     method promises.
 
-    The pool has a lock of its own; all else that may be called while another call waits only reads,
-    or stores single words. A process that was forked meanwhile has no threads, and locks may be
-    held for ever: there nothing is touched, and nothing is freed.
+    Any call may come while another one waits. The pool has a lock of its own, and changes of the
+    run take turns at `changing`. What is called without these only reads what the run's threads
+    write for others, or touches the terms of the end and the look for a deadlock, in critical
+    sections of this object: the interpreter's lock, or this object's where there is none. A process
+    that was forked meanwhile has no threads, and locks may be held for ever: there nothing is
+    touched, and nothing is freed.
 
     Parameters
     ----------
@@ -78,7 +85,7 @@ cdef class RuntimeCore:
     tuples : int or None
         How many tuples each source sends; None: until it is stopped.
     profile : bool
-        Whether a sampling thread measures what operators cost (profiler.pyx).
+        Whether a sampling thread measures what operators cost (profiler.pxi).
     profile_window_s : float
         What it looks back at most [s], above 0.
     replicas_by_law : bool
@@ -90,13 +97,15 @@ cdef class RuntimeCore:
 
     goes_on = True
     tick_s = 1e-9
-    batch = MAX_BATCH
     most_threads = MAX_THREADS
     machine_name = ""
 
     cdef Plan plan
-    cdef readonly object layout, pool
-    cdef readonly int process
+    cdef readonly object layout
+    cdef readonly Pool pool
+    cdef atomic[int] process_number
+    # held by a call that changes the run; again by a signal's handler that comes in its middle
+    cdef object changing
     cdef object profiler, time_sampler
     cdef list sinks
     cdef dict co_of  # by operator: its co-routine
@@ -112,6 +121,7 @@ cdef class RuntimeCore:
         bint replicas_by_law=False, bint explained=False,
     ):
         self._forget()
+        self.changing = threading.RLock()
         self.halted = -1.0
         self.plan = Plan(layout.timed(ns_per_flop), tuples)
         self.layout = self.plan.layout
@@ -132,12 +142,19 @@ cdef class RuntimeCore:
     def over(self):
         return bool(self.plan.run.over.load(memory_order_acquire))
 
+    @property
+    def process(self):
+        # relaxed: nobody finds what it belongs to by it
+        return self.process_number.load(memory_order_relaxed)
+
     def prepare(self):
-        self.process = getpid()
+        self.process_number.store(getpid(), memory_order_relaxed)
         self.started_ns = now_ns()
 
     def begin(self):
-        self.started = self.starting = True
+        self.started = True
+        with cython.critical_section(self):
+            self.starting = True
         try:
             for connector in self._connectors("open"):
                 connector.open()
@@ -150,7 +167,7 @@ cdef class RuntimeCore:
                 raise RunFailed(str(broken)) from None
             raise
         finally:
-            self.starting = False
+            self._has_started()
 
     cdef _start_threads(self):
         """Start the threads, sources last, so that no tuple is sent before every other thread runs.
@@ -166,11 +183,19 @@ cdef class RuntimeCore:
         while sources < self.plan.first_scheduler and self.plan.run.workers[sources].op != NULL:
             sources += 1
         for begin, end in ((sources, self.plan.first_scheduler), (0, sources)):
-            while begin < end and not self.pool.closed:
+            while begin < end and not self.pool.is_closed():
                 begin += start_threads(self.plan, begin, end - begin)
                 PyErr_CheckSignals()
-        if self.pool.closed:
+        if self._has_started():
             raise RunFailed("start was broken off: the engine was stopped meanwhile")
+
+    cdef bint _has_started(self) noexcept:
+        """Return True if a stop has broken off the start. From now on none does."""
+        cdef bint broken_off
+        with cython.critical_section(self):
+            self.starting = False
+            broken_off = self.pool.is_closed()
+        return broken_off
 
     def let_pass(self, double period_s):
         cdef Run* run = self.plan.run
@@ -201,14 +226,23 @@ cdef class RuntimeCore:
         now = time.monotonic()
         cdef double drain_until = now + timeout_s if drain else now
         cdef double grace_s = max(timeout_s, SHORTEST_GRACE_S)
-        self.drain_until = min(self.drain_until, drain_until)
-        self.grace_s = min(self.grace_s, grace_s)
-        self.end_by = min(self.end_by, drain_until + grace_s)
-        if self.starting:
-            self.pool.closed = True  # the start is broken off
+        with cython.critical_section(self):
+            self.drain_until = min(self.drain_until, drain_until)
+            self.grace_s = min(self.grace_s, grace_s)
+            self.end_by = min(self.end_by, drain_until + grace_s)
+            if self.starting:
+                self.pool.refuse()  # the start is broken off
 
     cdef void _forget(self) noexcept:
-        self.drain_until = self.grace_s = self.end_by = math.inf
+        with cython.critical_section(self):
+            self.drain_until = self.grace_s = self.end_by = INFINITY
+
+    cdef double _term(self, const double* term) noexcept:
+        """Return a term of the end, which others may shorten."""
+        cdef double now
+        with cython.critical_section(self):
+            now = term[0]
+        return now
 
     def end(self):
         try:
@@ -223,7 +257,10 @@ cdef class RuntimeCore:
         cdef Run* run = self.plan.run
         if self.started:
             run.finishing.store(True, memory_order_release)
-            while not run.over.load(memory_order_acquire) and time.monotonic() < self.drain_until:
+            while (
+                not run.over.load(memory_order_acquire)
+                and time.monotonic() < self._term(&self.drain_until)
+            ):
                 with nogil:
                     run.ended.sleep_for(50_000_000, run.over)
                 PyErr_CheckSignals()
@@ -233,7 +270,7 @@ cdef class RuntimeCore:
                     with suppress(RunFailed):
                         self.pool.review()
             end_run(run)
-        stuck = self._join(self.grace_s)
+        stuck = self._join(self._term(&self.grace_s))
         problem = self._close() if self.started else None
         account = account_of(self.plan, self.started, stuck)
         account.error = account.error or problem
@@ -245,12 +282,17 @@ cdef class RuntimeCore:
         """
         cdef Run* run = self.plan.run
         cdef uint32_t i, at
+        cdef double end_by
         stuck = []
         self.pool.close()
-        self.end_by = min(self.end_by, <double> time.monotonic() + grace_s)
+        end_by = time.monotonic() + grace_s
+        with cython.critical_section(self):
+            self.end_by = min(self.end_by, end_by)
         self._stop_samplers()
         for i in range(run.worker_count):
-            while not run.workers[i].thread.done() and time.monotonic() < self.end_by:
+            while (
+                not run.workers[i].thread.done() and time.monotonic() < self._term(&self.end_by)
+            ):
                 time.sleep(0.0005)  # gives the interpreter's lock to Python operators meanwhile
             if run.workers[i].thread.done():
                 with nogil:
@@ -292,7 +334,12 @@ cdef class RuntimeCore:
                 problem = problem or str(error)
         return problem
 
-    def __dealloc__(self):
+    def __del__(self):
+        """End a run whose engine is dropped.
+
+        The collector of cycles calls this before it takes apart what it collects, so the threads
+        have all that they use until they have ended.
+        """
         if not self.started or self.ended:
             return
         # threads that are not here may hold locks, or seem to wait: what they use is never freed
@@ -301,8 +348,6 @@ cdef class RuntimeCore:
             Py_INCREF(self.profiler)
             Py_INCREF(self.time_sampler)
             return
-        # the collector of cycles may have freed Python operators before it came here: none may be
-        # called once others get the GIL
         self.plan.run.failed.store(True, memory_order_release)
         end_run(self.plan.run)
         # an operator had the last reference: its thread cannot wait for its own end
@@ -338,14 +383,15 @@ cdef class RuntimeCore:
         cdef uint32_t i
         if run.coroutines == NULL or self.plan.first_scheduler == 0:
             return
-        for i in range(run.port_count):
-            moved += run.ports[i].pushes.read()
-        if moved != self.moved or not coroutines_of(run).seems_deadlocked():
-            self.moved, self.halted = moved, -1.0
-        elif self.halted < 0.0:
-            self.halted = now_ns() / 1e9
-        elif now_ns() / 1e9 - self.halted > DEADLOCKED_AFTER_S:
-            deadlocked(run)
+        with cython.critical_section(self):
+            for i in range(run.port_count):
+                moved += run.ports[i].pushes.read()
+            if moved != self.moved or not coroutines_of(run).seems_deadlocked():
+                self.moved, self.halted = moved, -1.0
+            elif self.halted < 0.0:
+                self.halted = now_ns() / 1e9
+            elif now_ns() / 1e9 - self.halted > DEADLOCKED_AFTER_S:
+                deadlocked(run)
 
     # -- changes -----------------------------------------------------------------------------------
 
@@ -353,22 +399,25 @@ cdef class RuntimeCore:
         self.pool.set_level(level)
 
     def switch(self, queues, bint on):
-        for queue in queues:
-            want(&self.plan.run.ports[<uint32_t> queue], not on)
-        choose_sizes(self.plan.run)
+        with self.changing:
+            for queue in queues:
+                want(&self.plan.run.ports[<uint32_t> queue], not on)
+            choose_sizes(self.plan.run)
 
     def activate(self, uint32_t operator, uint32_t ports):
         cdef Operator* op = &self.plan.run.operators[operator]
-        set_active(<BalanceState*> op.own, ports)
-        if self.plan.run.coroutines != NULL:
-            coroutines_of(self.plan.run).buffers_changed(op.routes[0].targets.port.index)
+        with self.changing:
+            set_active(<BalanceState*> op.own, ports)
+            if self.plan.run.coroutines != NULL:
+                coroutines_of(self.plan.run).buffers_changed(op.routes[0].targets.port.index)
 
     def set_replicas(self, uint32_t operator, uint32_t number):
         cdef uint32_t co = self.co_of[operator]
-        if number > 1:
-            self.plan.make_room_for_replicas(operator, co)
-        with nogil:
-            coroutines_of(self.plan.run).set_replicas(co, number)
+        with self.changing:
+            if number > 1:
+                self.plan.make_room_for_replicas(operator, co)
+            with nogil:
+                coroutines_of(self.plan.run).set_replicas(co, number)
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -439,17 +488,20 @@ cdef class RuntimeCore:
         return counts
 
     def sent_by_output(self):
-        """Return the tuples that each operator of a typed graph has sent since the start, by output
-        port.
+        """Return the tuples that each operator has sent since the start, by output port. Operators
+        that send by all ports in turn are taken to have sent as many by each.
         """
         cdef uint32_t i, output
-        return [
-            [
-                self.plan.run.operators[i].routes[output].sent.read()
-                for output in range(self.plan.run.operators[i].outputs)
-            ]
-            for i in range(self.plan.run.operator_count)
-        ]
+        cdef Operator* op
+        sent = []
+        for i, operator in enumerate(self.plan.layout.operators):
+            op = &self.plan.run.operators[i]
+            if operator.chooses_output:
+                sent.append([op.routes[output].sent.read() for output in range(op.outputs)])
+            else:
+                all_sent = op.emitted.read() if operator.counts_output else op.processed.read()
+                sent.append([all_sent // max(op.outputs, 1)] * op.outputs)
+        return sent
 
     def read(self):
         cdef Run* run = self.plan.run

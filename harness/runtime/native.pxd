@@ -171,7 +171,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         bool sole(uint32_t queue) noexcept
 
     cdef cppclass Sizes:
-        Sizes(size_t stride, uint32_t operators, uint32_t queues) except +
+        Sizes(size_t stride, uint32_t most, uint32_t operators, uint32_t queues) except +
         void add_operator(
             uint32_t index, double flop, uint32_t outputs, bool source, bool balances
         ) except +
@@ -583,7 +583,6 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         int32_t verdict
         bool begun
         bool closing
-        uint64_t thread
         int64_t sleep_ns
         int64_t slice_ends_ns
 

@@ -1,4 +1,4 @@
-"""The runtime's functions that an operator compiled by numba calls (docs/operators.md)."""
+"""The runtime's functions that an operator compiled by numba calls (docs/how-to/operators.md)."""
 
 from __future__ import annotations
 

@@ -3,32 +3,36 @@
 #
 # A user's policy is called for all ready operators at once, by the thread that picks one, on its
 # own stack and without the scheduler's lock: it may never return, and one in Python needs the
-# interpreter's lock, which others may hold while they wait.
+# interpreter's lock, which others may hold while they wait. Threads that pick at the same time call
+# it at the same time.
 
-cimport cython
 from libc.math cimport NAN
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
-from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Preempts, Score, Seen, judge_each
-from harness.runtime.users cimport failure_of
+from harness.runtime.protocol cimport (
+    ALL_LOOKS,
+    POLICY_TABLE,
+    Preempts,
+    Score,
+    Seen,
+    SeenPort,
+    judge_each,
+)
+from harness.runtime.users cimport UsersCode, failure_of
+
+from typing import NamedTuple
 
 from harness.runtime.protocol import POLICIES
 
 
-@cython.no_gc_clear  # threads may ask it until the engine that is dropped has ended them
-cdef class PolicyOf:
-    """The policy of a run, which must live as long. `error`: the error of a user's function, or
-    None.
-    """
+cdef class PolicyOf(UsersCode):
+    """The policy of a run, which must live as long."""
 
     def __cinit__(self, policy, operators):
         self.name = policy.name
+        self.describe("policy", policy.name)
         self.operators = [operator.name for operator in operators]
         self.function, self.preempts = policy.function, policy.preempts
-        self.error = None
-        self.failed = (
-            f"policy {policy.name!r} raised an exception, and there was no memory to tell which"
-        )
         if policy.function is None:
             self.policy = POLICY_TABLE[<size_t> list(POLICIES).index(policy.name)]
             return
@@ -54,17 +58,17 @@ cdef class PolicyOf:
         """Return the error, or None. `refused`: the operator whose score was not a number; -1:
         there was none.
         """
-        if self.error is None and refused >= 0 and self.policy.preempts != NULL:
+        if refused < 0 or self.has_failed():
+            return self.error
+        if self.policy.preempts != NULL:
             return (
-                f"policy {self.name!r} returned no score, or an error, for operator "
+                f"{self.what} returned no score, or an error, for operator "
                 f"{self.operators[refused]!r}"
             )
-        if self.error is None and refused >= 0:
-            return (
-                f"policy {self.name!r} returned nan for operator {self.operators[refused]!r}, "
-                "which is not a number"
-            )
-        return self.error
+        return (
+            f"{self.what} returned nan for operator {self.operators[refused]!r}, "
+            "which is not a number"
+        )
 
 
 cdef void judge(const Seen* seen, size_t count, double* scores, void* state) noexcept nogil:
@@ -77,28 +81,29 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
     cdef Ready ready
     for i in range(count):
         scores[i] = NAN
-    if owner.error is not None:
+    if owner.has_failed():
         return
     try:
         for i in range(count):
             ready = Ready.__new__(Ready)
             ready.seen, ready.name = seen[i], owner.operators[seen[i].index]
-            score = owner.function(ready)
+            try:
+                score = owner.function(ready)
+            finally:
+                ready.forget_ports()
             try:
                 scores[i] = score
             except TypeError:
-                owner.error = (
-                    f"policy {owner.name!r} returned {score!r:.40} for operator {ready.name!r}, "
-                    "which is not a number"
-                )
+                if owner.fails():
+                    owner.say(
+                        f"{owner.what} returned {score!r:.40} for operator {ready.name!r}, "
+                        "which is not a number"
+                    )
                 return
     # whatever a user's function throws must not unwind through the runtime's frames
     except BaseException as error:
-        if owner.error is None:
-            owner.error = owner.failed  # there may be no memory for more
-            owner.error = (
-                f"policy {owner.name!r} {failure_of(error, f'of operator {ready.name!r}')}"
-            )
+        if owner.fails():
+            owner.say(f"{owner.what} {failure_of(error, f'of operator {ready.name!r}')}")
 
 
 cdef int32_t preempts(const Seen* running, void* state) noexcept nogil:
@@ -108,20 +113,34 @@ cdef int32_t preempts(const Seen* running, void* state) noexcept nogil:
 
 cdef int32_t _preempts(PolicyOf owner, const Seen* running) noexcept:
     cdef Ready seen
-    if owner.error is not None:
+    if owner.has_failed():
         return 0
     try:
         seen = Ready.__new__(Ready)
         seen.seen, seen.name = running[0], owner.operators[running.index]
-        return 1 if owner.preempts(seen) else 0
+        try:
+            return 1 if owner.preempts(seen) else 0
+        finally:
+            seen.forget_ports()
     # whatever a user's function throws must not unwind through the runtime's frames
     except BaseException as error:
-        if owner.error is None:
-            owner.error = owner.failed
-            owner.error = (
-                f"policy {owner.name!r} {failure_of(error, f'of operator {seen.name!r}')}"
-            )
+        if owner.fails():
+            owner.say(f"{owner.what} {failure_of(error, f'of operator {seen.name!r}')}")
         return -1
+
+
+class PortOf(NamedTuple):
+    """A port as a policy sees it: tuples that wait there, free places, and tuples a second that the
+    operator took from it or sent there.
+    """
+
+    queued: int
+    room: int
+    per_s: float
+
+
+cdef tuple ports_of(const SeenPort* first, uint32_t count):
+    return tuple([PortOf(first[i].queued, first[i].room, first[i].per_s) for i in range(count)])
 
 
 cdef class Ready:
@@ -194,3 +213,15 @@ cdef class Ready:
     @property
     def waits_for_all(self):
         return self.seen.waits_for_all
+
+    @property
+    def inputs(self):
+        return ports_of(self.seen.input_ends, self.seen.inputs)
+
+    @property
+    def outputs(self):
+        return ports_of(self.seen.output_ends, self.seen.outputs)
+
+    cdef void forget_ports(self) noexcept:
+        """The ports are there for a call of the policy alone."""
+        self.seen.inputs = self.seen.outputs = 0

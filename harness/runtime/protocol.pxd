@@ -5,8 +5,13 @@ from libcpp cimport bool
 
 
 cdef extern from "millrace.h" nogil:
+    struct SeenPort "millrace_port":
+        uint64_t queued, room
+        double per_s
     struct Seen "millrace_ready":
-        uint32_t index, source, batch
+        uint32_t index, source, batch, inputs, outputs
+        const SeenPort* input_ends "input"
+        const SeenPort* output_ends "output"
         int64_t scheduled_ns, enqueued_ns, born_ns, ran_ns, quantum_ns
         uint64_t queued, room, queued_behind
         double reads_per_s, writes_per_s, gain_per_s, waits_for_all

@@ -12,7 +12,7 @@ from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
-from libcpp.atomic cimport memory_order_relaxed
+from libcpp.atomic cimport atomic, memory_order_relaxed
 
 from harness.runtime.native cimport (
     LOOP_ENDED,
@@ -42,7 +42,7 @@ from harness.runtime.path cimport (
     verdict_on,
     waited,
 )
-from harness.runtime.users cimport failure_of
+from harness.runtime.users cimport UsersCode, failure_of
 
 from collections.abc import Mapping
 
@@ -50,6 +50,9 @@ cdef enum:
     # after which a loop that need not wait lets go of what it has pushed, and of the interpreter's
     # lock
     SLICE_NS = 100_000
+
+    # a number that no thread has
+    NO_THREAD = 0
 
 MAX_SLEEP_S = 1_000_000
 
@@ -68,19 +71,19 @@ cdef void step(LoopState* state) noexcept:
     cdef LoopCall owner
     cdef bint ended = False
     if not state.begun:
-        # the run has failed if the object is not kept any more; from here on it is kept, until it
-        # has ended
+        # from here on the object is kept, until it has ended
         if state.worker.run.failed.load(memory_order_relaxed) or stopped(state):
             state.request = LOOP_ENDED
             return
         Py_INCREF(<LoopCall> state.python)
         state.begun = True
     owner = <LoopCall> state.python
-    state.thread = <uint64_t> PyThread_get_thread_ident()
     state.slice_ends_ns = now_ns() + SLICE_NS
     try:
-        if owner.process is None:
+        if owner.context is None:
             owner.context = context_of(state, owner)
+        owner.context.thread.store(<uint64_t> PyThread_get_thread_ident(), memory_order_relaxed)
+        if owner.process is None:
             owner.process = owner.function(owner.context)
         if stopped(state) or exhausted(state):
             state.closing = True
@@ -101,7 +104,8 @@ cdef void step(LoopState* state) noexcept:
             raised(state, owner, error)
         else:
             refused(state, owner, foreign)
-    state.thread = 0
+    if owner.context is not None:
+        owner.context.thread.store(NO_THREAD, memory_order_relaxed)
     if ended:
         state.request = LOOP_ENDED
         state.begun = state.closing = False  # a replica may begin anew
@@ -114,21 +118,18 @@ cdef void step(LoopState* state) noexcept:
 
 cdef void raised(LoopState* state, LoopCall owner, error) noexcept:
     fail(state)
-    if owner.error is None:
-        owner.error = owner.failed  # there may be no memory for more
-        owner.error = (
-            f"operator {owner.name!r} "
-            f"{failure_of(error, f'after {state.op.processed.read()} tuples')}"
+    if owner.fails():
+        owner.say(
+            f"{owner.what} {failure_of(error, f'after {state.op.processed.read()} tuples')}"
         )
 
 
 cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:
     """It awaits what is not of its context: the runtime would never learn when to resume it."""
     fail(state)
-    if owner.error is None:
-        owner.error = owner.failed
-        owner.error = (
-            f"operator {owner.name!r} awaits {foreign}, for which nothing would resume it: a loop "
+    if owner.fails():
+        owner.say(
+            f"{owner.what} awaits {foreign}, for which nothing would resume it: a loop "
             "may await wait_all, wait_any, push and sleep of its context, async for over its "
             f"ports, and functions that await no more (after {state.op.processed.read()} tuples)"
         )
@@ -164,31 +165,25 @@ cdef object wanting_event_loop(error):
     return frame or "what needs an event loop of asyncio"
 
 
-cdef class LoopCall:
+cdef class LoopCall(UsersCode):
     """The function of an operator in Python that has its own loop. The first exception ends the run
     and is kept here.
     """
 
-    cdef readonly str name
-    cdef readonly object error
+    cdef str name
     cdef object function, process, typed
-    cdef str failed
-    cdef bytes encoded  # its name, for messages that are written without the interpreter
     cdef Context context
 
     def __cinit__(self, operator):
         self.name = operator.name
-        self.encoded = operator.name.encode()
+        self.describe("operator", operator.name)
         self.function = operator.function
         self.typed = operator.typed  # its schemas; None: its streams have none
-        self.failed = (
-            f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
-        )
 
     def end(self):
         process, self.process = self.process, None
         if self.context is not None:
-            self.context.state = NULL
+            self.context.ended.store(True, memory_order_relaxed)
         self.context = None
         if process is not None:
             process.close()  # what has raised something that is not ours has it behind itself
@@ -206,9 +201,7 @@ cdef object call_of(object operator, LoopState* state):
 cdef Context context_of(LoopState* state, LoopCall owner):
     cdef Context context = Context.__new__(Context)
     cdef InputPort port
-    context.state, context.name, context.closed = (
-        state, owner.name, f"operator {owner.name!r} has ended"
-    )
+    context.state, context.name = state, owner.name
     ports = []
     for i in range(state.context.inputs):
         port = InputPort.__new__(InputPort)
@@ -217,6 +210,7 @@ cdef Context context_of(LoopState* state, LoopCall owner):
         ports.append(port)
     context.inputs = tuple(ports)
     context.gives = owner.typed.gives if owner.typed is not None else None
+    context.at_once = AtOnce()
     return context
 
 
@@ -228,19 +222,26 @@ cdef class Context:
     """The interface of a loop operator to its ports. It is valid in the operator's function alone,
     and while that runs.
 
-    `inputs`: its input ports. docs/operators.md has more.
+    `inputs`: its input ports. docs/how-to/operators.md has more.
     """
 
-    cdef LoopState* state  # null: it has ended
+    # for the operator's function alone: the run may be gone when another one asks
+    cdef LoopState* state
+    # The thread that executes the function, and True if it has ended. Any thread may ask; relaxed,
+    # since it finds its own number only if it has stored that itself.
+    cdef atomic[uint64_t] thread
+    cdef atomic[bint] ended
     cdef readonly str name
     cdef readonly tuple inputs
     cdef tuple gives  # schemas by output port; None: they have none
-    cdef str closed
+    # what it awaits that need not wait; one of its own, since a count of references that all loops
+    # change slows them down where the interpreter has no lock
+    cdef AtOnce at_once
 
     cdef LoopState* alive(self, str call) except NULL:
-        if self.state == NULL:
-            raise RuntimeError(f"{call}: {self.closed}")
-        if self.state.thread != <uint64_t> PyThread_get_thread_ident():
+        if self.ended.load(memory_order_relaxed):
+            raise RuntimeError(f"{call}: operator {self.name!r} has ended")
+        if self.thread.load(memory_order_relaxed) != <uint64_t> PyThread_get_thread_ident():
             raise RuntimeError(
                 f"{call}: the context of operator {self.name!r} is for its own function alone, "
                 "while that runs"
@@ -327,7 +328,7 @@ cdef class Context:
         if state.closing or stopped(state) or exhausted(state):
             if not exhausted(state):
                 state.worker.run.gave_up.store(True, memory_order_relaxed)
-            return AT_ONCE if state.closing else Pause.__new__(Pause, self)
+            return self.at_once if state.closing else Pause.__new__(Pause, self)
         if filled(state, port) == state.outputs[port].most:
             raise RuntimeError("push: the one before it was not awaited")
         if content is not None:
@@ -338,7 +339,7 @@ cdef class Context:
             full = filled(state, port) == state.outputs[port].most
         if full or now_ns() >= state.slice_ends_ns:
             return Pause.__new__(Pause, self)
-        return AT_ONCE
+        return self.at_once
 
     def sleep(self, seconds):
         """Wait, by `await`, for a time, while others run. Raises ValueError if it is no number, or
@@ -508,9 +509,6 @@ cdef class AtOnce:
 
     def __next__(self):
         raise StopIteration
-
-
-cdef AtOnce AT_ONCE = AtOnce()
 
 
 @cython.freelist(8)

@@ -7,17 +7,21 @@ cdef void connect_python(PythonState* state, PythonCall owner) noexcept
 cdef void connect_typed_python(TypedState* state, TypedCall owner) noexcept
 
 
-cdef class PythonCall:
+cdef class UsersCode:
+    cdef str what        # what it is, and its name
+    cdef str first       # error, None: there was none
+    cdef str unspoken    # replaces it if there is no memory for it
+    cdef void describe(self, str kind, str name)
+    cdef bint fails(self) noexcept
+    cdef bint has_failed(self) noexcept
+    cdef void say(self, str error) noexcept
+
+
+cdef class PythonCall(UsersCode):
     cdef object function
-    cdef str name
     cdef bint controlled
-    cdef readonly str error
-    cdef str failed  # replaces `error` if there is no memory for it
 
 
-cdef class TypedCall:
-    cdef readonly str name
+cdef class TypedCall(UsersCode):
     cdef object function, end, items
     cdef tuple takes, gives
-    cdef public object error
-    cdef object failed

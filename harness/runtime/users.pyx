@@ -1,7 +1,12 @@
 # users.pyx - functions of users in Python: callables of operators, and of typed operators. The path
 # of a tuple calls them by a pointer that an operator's state has (native/users.hpp,
 # native/typed_path.hpp); python_loops.pyx has those of operators with a loop of their own.
+#
+# Where the interpreter has no lock, several threads are here at the same time. They call different
+# objects, or, of an operator with replicas or with `reentrant`, one; all that they change in it is
+# its error.
 
+cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool
@@ -56,20 +61,53 @@ cdef str place_of(error):
     return "" if file is None else f", {file}:{line}"
 
 
+cdef class UsersCode:
+    """Functions of a user that threads of a run call. `error`: the first error of one, or None.
+
+    Each access to the error is a critical section of the object. The lock of the object, or that of
+    the interpreter if it has one, keeps threads apart and is the edge between them.
+    """
+
+    cdef void describe(self, str kind, str name):
+        self.what = f"{kind} {name!r}"
+        self.unspoken = f"{self.what} raised an exception, and there was no memory to tell which"
+
+    cdef bint fails(self) noexcept:
+        """Return True to the first caller, which then has to say the error."""
+        cdef bint is_first
+        with cython.critical_section(self):
+            is_first = self.first is None
+            if is_first:
+                self.first = self.unspoken
+        return is_first
+
+    cdef bint has_failed(self) noexcept:
+        cdef bint failed
+        with cython.critical_section(self):
+            failed = self.first is not None
+        return failed
+
+    cdef void say(self, str error) noexcept:
+        with cython.critical_section(self):
+            self.first = error
+
+    @property
+    def error(self):
+        with cython.critical_section(self):
+            error = self.first
+        return error
+
+
 # -- callables of operators ------------------------------------------------------------------------
 
 
-cdef class PythonCall:
+cdef class PythonCall(UsersCode):
     """A user's callable as an operator. The first exception ends the run and is kept here."""
 
     def __cinit__(self, str name, object function, bint controlled):
-        self.name = name
+        self.describe("operator", name)
         self.function = function
         self.controlled = controlled
-        self.error = None
-        self.failed = (
-            f"operator {name!r} raised an exception, and there was no memory to tell which"
-        )
 
 
 cdef bool call(
@@ -84,7 +122,7 @@ cdef bint call_owner(
     Operator* op, Worker* worker, uint64_t sequence, double value, double* result
 ) noexcept:
     cdef PythonCall owner
-    # while this thread waited for the lock; the owner may be gone by now (engine.pyx)
+    # while this thread waited for the interpreter's lock
     if worker.run.failed.load(memory_order_relaxed):
         return False
     owner = <PythonCall> (<PythonState*> op.own).owner
@@ -101,9 +139,8 @@ cdef bint call_owner(
     except BaseException as error:
         worker.run.failed.store(True, memory_order_release)
         end_run(worker.run)
-        if owner.error is None:
-            owner.error = owner.failed  # there may be no memory for more
-            owner.error = f"operator {owner.name!r} {failure_of(error, f'tuple {sequence}')}"
+        if owner.fails():
+            owner.say(f"{owner.what} {failure_of(error, f'tuple {sequence}')}")
         return False
 
 
@@ -116,20 +153,16 @@ cdef void connect_python(PythonState* state, PythonCall owner) noexcept:
 # -- callables of typed operators ------------------------------------------------------------------
 
 
-cdef class TypedCall:
+cdef class TypedCall(UsersCode):
     """The callables of a typed operator. The first exception ends the run and is kept here."""
 
     def __cinit__(self, operator):
-        self.name = operator.name
+        self.describe("operator", operator.name)
         self.function = operator.typed.function
         self.end = operator.typed.finish
         self.takes = operator.typed.takes
         self.gives = operator.typed.gives
         self.items = None  # what it still has to send
-        self.error = None
-        self.failed = (
-            f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
-        )
 
 
 cdef struct PythonPart:
@@ -158,7 +191,7 @@ cdef void begin_call(void* argument) noexcept nogil:
 cdef void ask(PythonPart* part) noexcept:
     cdef TypedState* state = part.state
     cdef TypedCall owner
-    # while this thread waited for the lock; the owner may be gone by now
+    # while this thread waited for the interpreter's lock
     if state.worker.run.failed.load(memory_order_relaxed):
         return
     owner = <TypedCall> state.python
@@ -257,17 +290,16 @@ cdef void raised(PythonPart* part, TypedCall owner, error) noexcept:
     cdef Run* run = part.state.worker.run
     run.failed.store(True, memory_order_release)
     end_run(run)
-    if owner.error is None:
-        owner.error = owner.failed  # there may be no memory for more
+    if owner.fails():
         if isinstance(error, RunFailed):
-            owner.error = f"operator {owner.name!r}: {text_of(error)}"
+            owner.say(f"{owner.what}: {text_of(error)}")
         else:
             when = (
                 f"tuple {part.state.failed_at}"
                 if part.content != NULL
                 else f"after {part.state.op.processed.read()} tuples"
             )
-            owner.error = f"operator {owner.name!r} {failure_of(error, when)}"
+            owner.say(f"{owner.what} {failure_of(error, when)}")
 
 
 cdef void connect_typed_python(TypedState* state, TypedCall owner) noexcept:

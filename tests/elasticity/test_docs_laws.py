@@ -17,7 +17,7 @@ from tests.elasticity.drive import Cpu, closed_loop, peak_at, reading
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, BENCH, OWN = (
     (DOCS / name).read_text(encoding="utf-8")
-    for name in ("laws.md", "laws-bench.md", "laws-millrace.md")
+    for name in ("explanation/laws.md", "appendices/laws-bench.md", "explanation/laws-millrace.md")
 )
 
 

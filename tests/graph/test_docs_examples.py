@@ -1,4 +1,4 @@
-"""Tests of docs/graphs.md: what it shows works as it stands."""
+"""Tests of docs/how-to/graphs.md: what it shows works as it stands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from harness.graph import PortId
 from harness.graph.files.file import load_graph
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/graphs.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/how-to/graphs.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```(python|yaml|json)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.graph import Graph, GraphError, PortId
+from tests.graph.streams import targets_of
 
 
 def small() -> Graph:
@@ -308,7 +309,7 @@ def test_a_graph_error_is_the_users():
 
 def test_readers_list_ports_in_order():
     graph = split_and_merge()
-    assert graph.successors()[PortId("split", 1)] == [PortId("right", 0)]
+    assert targets_of(graph)[PortId("split", 1)] == [PortId("right", 0)]
     assert graph.predecessors()[PortId("merge", 0)] == [PortId("left", 0), PortId("right", 0)]
     assert [str(port) for port in graph.input_ports()] == [
         "split[0]",

@@ -29,6 +29,7 @@ from harness.graph.files.file import (
 )
 from harness.graph.files.function import load_file
 from harness.graph.operator import IN_FORCE
+from tests.graph.streams import targets_of
 from tests.graph.test_random_graphs import CALM
 
 SCHEMA = json.loads(
@@ -91,7 +92,7 @@ def test_a_file_says_what_the_graph_is(tmp_path):
     assert graph.operators["tidy"].threading == Threading("manual")
     assert graph.operators["count.split"].keys == 16
     assert graph.operators["count.2.look.control"].controls == "count.2.look"
-    assert graph.successors()[PortId("tidy", 0)] == [
+    assert targets_of(graph)[PortId("tidy", 0)] == [
         PortId("count.split", 0),
         PortId("parse.control", 0),
     ]
@@ -336,13 +337,13 @@ BAD = {
     "a: " + "[" * 100_000: ", line 1: nested more than 32 deep",
     "a: \x00": "not YAML",
     # arrangement
-    "nam: x": "nam: unknown key; did you mean 'name'?",
+    "nam: x": "nam: unknown key (did you mean 'name'?)",
     "name: x": "operators: missing key",
     "operators: 5": "operators: must be a list, not 5",
     "operators: {work: w}": "operators: must be a list, not {'work': 'w'}",
     "operators: [w]": "operators[0]: must be keys and values, as in {work: NAME}, not 'w'",
     "operators: [{wrok: w}]": "operators[0]: must name one kind of source, work",
-    "operators: [{wrok: x}]": "it has none; did you mean 'work'?",
+    "operators: [{wrok: x}]": "it has none (did you mean 'work'?)",
     "operators: [{work: w, sink: s}]": "operators[0]: must name one kind of source",
     "operators: [{work: w, colour: red}]": "operators[0].colour: unknown key; keys are: work, cost",
     "operators: [{work: 5}]": "operators[0].work: must be a name, not 5",
@@ -432,7 +433,7 @@ BAD = {
     "operators: [{python: p, function: "
     "'math:'}]": "function: must be module:attribute or path.py:attribute, not 'math:'",
     'operators: [{python: p, function: '
-    '"math:isfinit"}]': "math has no 'isfinit'; did you mean 'isfinite'?",
+    '"math:isfinit"}]': "math has no 'isfinit' (did you mean 'isfinite'?)",
     'operators: [{python: p, function: '
     '"math:pi"}]': "operator 'p': function must be callable, not 3.14",
     'operators: [{python: p, function: '
@@ -492,7 +493,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     with pytest.raises(UserError, match="must be UTF-8 text"):
         load_graph(tmp_path / "latin.yaml")
     with pytest.raises(
-        UserError, match=r"a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION"
+        UserError, match=r"a graph file must end in .yaml, .yml, .json, .csv, .py or .py:FUNCTION"
     ):
         load_graph(tmp_path / "graph.toml")
 
@@ -620,7 +621,7 @@ def test_the_recorded_parameters_of_a_function_make_the_same_graph_again(tmp_pat
         (
             "graph",
             {"lenght": "3"},
-            "graph() has no parameter 'lenght'; did you mean 'length'?; its parameters are: "
+            "graph() has no parameter 'lenght' (did you mean 'length'?); its parameters are: "
             "length, rate",
         ),
         ("graph", {"length": "x"}, "parameter length of "),

@@ -12,7 +12,7 @@ import pytest
 import topologies
 from harness.models import Dynamic, Manual, pool_of, port_queues
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture(

@@ -15,6 +15,7 @@ from harness.graph.files.file import dump_graph, load_graph
 from harness.models import Dedicated, Dynamic, Manual, PortQueue, Queue, port_queues
 from harness.plots.graph_drawing import node_text, threads_of
 from harness.plots.graph_layout import Node
+from tests.graph.streams import targets_of
 
 
 def balanced(ports: int = 3, elastic: bool = True) -> Graph:
@@ -38,8 +39,8 @@ def test_each_output_port_has_a_buffer_with_a_thread(elastic):
     graph = balanced(2, elastic)
     graph.check()
     assert graph.threaded == {PortId("balance.1", 0): 20, PortId("balance.2", 0): 20}
-    assert graph.successors()[PortId("balance", 0)] == [PortId("balance.1", 0)]
-    assert graph.successors()[PortId("balance.2", 0)] == [PortId("work1", 0)]
+    assert targets_of(graph)[PortId("balance", 0)] == [PortId("balance.1", 0)]
+    assert targets_of(graph)[PortId("balance.2", 0)] == [PortId("work1", 0)]
     assert graph.output_port(graph.operators["balance"].output(1)) == PortId("balance.2", 0)
     assert graph.output_port(graph.operators["balance"]) == PortId("balance.1", 0)
     assert (graph.flow().copies, graph.flow().hops) == (1, 1)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from harness.graph import Graph, GraphError, Operator, PortId
 from harness.graph.kinds import WORK
+from tests.graph.streams import targets_of
 
 CALM = settings(
     derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -39,7 +40,7 @@ def sound_graphs(draw, operators: tuple[int, int] = (0, 8), outputs: int = 3) ->
                 graph.connect(origin, work.input(port))
         earlier += [work.output(port) for port in range(work.outputs)]
     sink = graph.sink("sink")
-    for port, targets in graph.successors().items():
+    for port, targets in targets_of(graph).items():
         if not targets:
             graph.connect(port, sink)
     if not graph.predecessors()[sink.input(0)]:

@@ -100,7 +100,9 @@ def test_the_legend_says_what_the_model_does(model, options, told):
 def test_the_heading_counts_what_is_folded_too():
     graph, parameters = topologies.build("mix", {"width": 10, "depth": 100}, 0)
     told = words(figure(graph, make_model("dynamic", threads=4), parameters))
-    assert "width=10, depth=100, cost=100, payload=128: 1,003 operators, 1,011 streams" in told
+    assert (
+        "width=10, depth=100, cost=100, payload=128, rate=0: 1,003 operators, 1,011 streams" in told
+    )
     assert "dynamic: 4 scheduler threads and the thread of the source; 1,001 queues" in told
 
 
@@ -137,7 +139,7 @@ BAD = [
         "-o 'missing/graph.svg': there is no directory 'missing'",
     ),
     ("show pipeline -o folder.svg", "-o must name a file, not the directory 'folder.svg'"),
-    ("show pipelin -o graph.svg", "topology 'pipelin' is unknown (did you mean pipeline?)"),
+    ("show pipelin -o graph.svg", "topology 'pipelin' is unknown (did you mean 'pipeline'?)"),
     (
         "show mix --set width=abc -o graph.svg",
         "parameter width of topology mix must be a whole number from 1 to 100000, not 'abc'",

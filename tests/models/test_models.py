@@ -178,8 +178,8 @@ def test_a_model_is_made_with_its_options(name, options, model):
             {"policy": "rando"},
             "policy must be one of random, max_queue_length, min_latency, least_recently_run, "
             "max_running_time, "
-            "highest_rate, oldest_source, pressure, or FILE.py:NAME or FILE.so:SYMBOL, not 'rando'; did you mean "
-            "'random'?",
+            "highest_rate, oldest_source, pressure, or FILE.py:NAME or FILE.so:SYMBOL, not 'rando' (did you mean "
+            "'random'?)",
         ),
         (
             "dynamic",

@@ -21,7 +21,6 @@ from harness.models import MODELS, OPTIONS, describe
 from harness.models.option import Flag, Option, Real, Whole, declared_in, options_of
 from harness.models.schemas import COLUMNS
 from harness.spark.schemas import RECORD
-from tests.models.options_page import PAGE, table, table_in
 
 NUMBERS = [name for name, option in OPTIONS.items() if isinstance(option, Whole | Real)]
 
@@ -145,9 +144,3 @@ def test_a_drawing_takes_some_of_the_options():
     parser = argparse.ArgumentParser()
     show.add_arguments(parser)
     assert {each.dest for each in parser._actions} >= set(show.DRAWN)
-
-
-def test_the_page_of_options_has_what_is_declared():
-    assert table_in(PAGE.read_text(encoding="utf-8")) == table(), (
-        "python -m tests.models.options_page --write"
-    )

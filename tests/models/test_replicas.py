@@ -139,10 +139,10 @@ def test_many_operators_may_have_fewer_replicas_each_and_too_many_none():
 
 def test_a_run_may_begin_with_several_replicas():
     graph = chain("a", "b")
-    assert layout_of(graph, Coroutine(replicas=3)).first_replicas() == {"a": 3, "b": 3}
+    assert layout_of(graph, Coroutine(replicas=3)).first_replicas == {"a": 3, "b": 3}
     assert (
-        layout_of(graph, Coroutine()).first_replicas()
-        == layout_of(graph, Dynamic()).first_replicas()
+        layout_of(graph, Coroutine()).first_replicas
+        == layout_of(graph, Dynamic()).first_replicas
         == {}
     )
     assert open_engine(graph, Coroutine(2, replicas=3), tuples=0).living_replicas() == {
@@ -182,7 +182,7 @@ def with_a_function():
 )
 def test_more_replicas_than_can_be_are_told_in_one_line(graph, told):
     with pytest.raises(UserError) as caught:
-        layout_of(graph, Coroutine(replicas=7)).first_replicas()
+        layout_of(graph, Coroutine(replicas=7))
     assert str(caught.value) == told
 
 
@@ -200,7 +200,7 @@ def test_why_no_operator_can_have_replicas_is_told_of_each_kind_of_reason_what_c
     )
     graph.chain(graph.source("source"), first, parse, crunch, graph.sink("sink"))
     with pytest.raises(UserError) as refused:
-        layout_of(graph, Coroutine(replicas=2)).first_replicas()
+        layout_of(graph, Coroutine(replicas=2))
     assert str(refused.value) == (
         "replicas must be 1 for graph 'several', of which no operator can have more, not 2: "
         "operator 'parse' (and 1 more) is declared neither stateless nor by key; "
@@ -217,7 +217,7 @@ def test_too_many_operators_to_have_replicas_are_the_reason_that_is_told():
         graph.connect(split.output(way), work)
         graph.connect(work, sink)
     with pytest.raises(UserError) as refused:
-        layout_of(graph, Coroutine(replicas=2)).first_replicas()
+        layout_of(graph, Coroutine(replicas=2))
     assert str(refused.value) == (
         "replicas must be at most 1 for graph 'wide', of each of 600 operators, which share room "
         "for 512 more, not 2"

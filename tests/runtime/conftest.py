@@ -1,7 +1,13 @@
+import threading
+
 import pytest
 
 PURE = {"test_layout.py"}
 """Files that start no thread."""
+
+
+# A sanitizer has a thread of its own, which comes with the first other one: tests count threads.
+threading.Thread(target=int).start()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -43,3 +43,14 @@ int32_t always_fails(const millrace_ready* running, void* state) {
   (void)running, (void)state;
   return -1;
 }
+
+// As many tuples as wait before all ports; not a number if they do not add up.
+double of_ports(const millrace_ready* ready, void* state) {
+  uint64_t queued = 0;
+  (void)state;
+  for (uint32_t i = 0; i < ready->inputs; ++i) queued += ready->input[i].queued;
+  for (uint32_t i = 0; i < ready->outputs; ++i) {
+    if (ready->output[i].room < ready->room) return __builtin_nan("");
+  }
+  return queued == ready->queued ? (double)queued : __builtin_nan("");
+}

@@ -95,11 +95,7 @@ def library() -> ctypes.CDLL:
             path,
         ]
         subprocess.run(
-            [*words, "tests/native/schedule.cpp"],
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-            timeout=50,
+            [*words, "tests/native/schedule.cpp"], cwd=ROOT, check=True, capture_output=True
         )
         loaded = ctypes.CDLL(path)
     loaded.run_schedule.restype = loaded.age_in_hand.restype = ctypes.c_int64

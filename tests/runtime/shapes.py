@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from harness.engine import Totals, open_engine
+import psutil
+
+from harness.engine import Engine, Sample, Totals, open_engine
 from harness.graph import Graph, Operator, PortId, Threading
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue, port_queues
 
@@ -413,7 +418,7 @@ GRAPHS = {
 
 
 def run_to_end(
-    graph: Graph, model: Model, tuples: int, within_s: float = 45.0, **options: object
+    graph: Graph, model: Model, tuples: int, within_s: float = 300.0, **options: object
 ) -> Totals:
     """Send `tuples` from each source, let them drain, and return the account; `options` as of
     `open_engine`.
@@ -423,4 +428,60 @@ def run_to_end(
     passed = 0.0
     while not engine.finished() and passed < within_s:
         passed += engine.sample(0.1).elapsed_s
-    return engine.stop(drain=True, timeout_s=5.0)
+    return engine.stop(drain=True, timeout_s=60.0)
+
+
+def until(
+    engine: Engine, what: Callable[[Sample], bool], within_s: float = 60.0, period_s: float = 0.05
+) -> Sample:
+    """Sample until something is so: on a busy machine nobody knows when a thread gets a CPU."""
+    end = time.monotonic() + within_s
+    while True:
+        sample = engine.sample(period_s)
+        if what(sample):
+            return sample
+        assert time.monotonic() < end, sample
+
+
+def comes_soon(engine: Engine, rare: int, steady: int, most: int) -> None:
+    """Sample until four times in a row a tuple has come through operator `rare` before `most` have
+    come through operator `steady`: what counts is not the time, which others' turns make longer.
+    """
+    gaps = [0]
+
+    def soon(sample: Sample) -> bool:
+        gaps[-1] += sample.processed[steady]
+        if sample.processed[rare] > 0:
+            gaps.append(0)
+        return len(gaps) > 4 and sum(gaps[-5:]) > 0 and max(gaps[-5:]) < most
+
+    until(engine, soon, period_s=0.02)
+
+
+def eventually(what: Callable[[], bool], within_s: float = 60.0) -> bool:
+    """Return True as soon as something is so, False if it never is."""
+    end = time.monotonic() + within_s
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def at_most_threads(number: int) -> bool:
+    """Return True if this process has so few threads. The system may list one for a while after it
+    was joined.
+    """
+    return eventually(lambda: psutil.Process().num_threads() <= number)
+
+
+def together(calls: list[Callable[[], object]]) -> list[object]:
+    """Return what the calls return, each in a thread of its own, begun at once."""
+    barrier = threading.Barrier(len(calls))
+
+    def one(call: Callable[[], object]) -> object:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return [future.result() for future in [threads.submit(one, call) for call in calls]]

@@ -20,7 +20,15 @@ from harness.graph import Graph, Threading
 from harness.graph.functions.c_signature import PROTOTYPE
 from harness.models import Coroutine, pool_of
 from harness.models.policy import policies
-from tests.runtime.shapes import GRAPHS, annotate, chain, pipeline, run_to_end
+from tests.runtime.shapes import (
+    GRAPHS,
+    annotate,
+    at_most_threads,
+    chain,
+    pipeline,
+    run_to_end,
+    until,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,6 +51,7 @@ def test_a_run_that_is_stopped_under_load_accounts_for_every_tuple(policy: str) 
         for level in (1, 4, 2):
             engine.set_threads(level)
             engine.sample(0.01)
+        until(engine, lambda sample: sample.source_tuples > 0)
         totals = engine.stop(drain=False, timeout_s=10.0)
         assert totals.correct and totals.sent > 0, (shape, totals)
 
@@ -55,22 +64,20 @@ def test_no_source_has_a_thread_of_its_own() -> None:
     engine.start()
     assert psutil.Process().num_threads() == before + 2
     assert engine.stop(drain=True, timeout_s=10.0).correct
-    assert psutil.Process().num_threads() == before
+    assert at_most_threads(before)
 
 
 def test_threads_are_busy_under_load_and_idle_without() -> None:
     engine = open_engine(pipeline(3, cost=1000), Coroutine(1))
     engine.start()
-    busy = engine.sample(0.2).utilisation
+    until(engine, lambda sample: sample.utilisation > 0.9, period_s=0.2)
     assert engine.stop(drain=True, timeout_s=10.0).correct
     quiet = Graph("quiet", 8)
     quiet.connect(chain(quiet, quiet.source("source", rate=10), 2), quiet.sink("sink"))
     engine = open_engine(quiet, Coroutine(1))
     engine.start()
-    engine.sample(0.05)
-    idle = engine.sample(0.3).utilisation
+    until(engine, lambda sample: sample.sink_tuples > 0 and sample.utilisation < 0.1, period_s=0.3)
     assert engine.stop(drain=True, timeout_s=10.0).correct
-    assert busy is not None and idle is not None and busy > 0.9 > 0.1 > idle
 
 
 def test_a_thousand_senders_to_one_port_all_come_to_their_end() -> None:
@@ -103,6 +110,7 @@ print(grown)
 """
 
 
+@pytest.mark.plain_build
 def test_a_coroutine_costs_no_more_than_eight_kibibytes_beside_its_queue() -> None:
     """Resident memory after tuples went all the way, against the same queues without
     co-routines.
@@ -110,9 +118,7 @@ def test_a_coroutine_costs_no_more_than_eight_kibibytes_beside_its_queue() -> No
     operators, grown = 3000, {}
     for model, policy in (("dynamic", ""), ("coroutine", "oldest_source")):
         words = [sys.executable, "-c", GROWS, str(operators), model, policy]
-        done = subprocess.run(
-            words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
-        )
+        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=True)
         grown[model, policy] = int(done.stdout)
     queues = grown.pop(("dynamic", ""))
     assert all(bytes_ - queues <= 8192 * operators for bytes_ in grown.values()), (queues, grown)
@@ -123,7 +129,7 @@ def test_users_operators_that_wait_hold_a_thread_and_no_more() -> None:
     gate = threading.Event()
     graph = Graph("gate", 8)
     waits = graph.python(
-        "waits", lambda sequence, value: value if gate.wait(20.0) else None, preserves=True
+        "waits", lambda sequence, value: value if gate.wait(100.0) else None, preserves=True
     )
     opens = graph.python(
         "opens",
@@ -245,6 +251,7 @@ static int down(volatile uint64_t n) {
 """
 
 
+@pytest.mark.plain_build
 @pytest.mark.parametrize(
     ("down", "others"),
     [
@@ -275,7 +282,7 @@ def test_a_stack_that_overflows_is_told_by_the_operators_name(
     ]
     subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True)
     words = [sys.executable, "-c", OVERFLOWS, str(library), str(others)]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "millrace: operator 'deep' used more than its stack of 260 KiB\n"
 

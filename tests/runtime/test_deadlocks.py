@@ -23,8 +23,9 @@ from harness.graph import Graph, Threading
 from harness.graph.annotations import in_force
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dedicated, Dynamic, Manual
+from tests.runtime.shapes import until
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.heavy
 
 NUMBER = Schema("number", {"n": "uint64"})
 WORD = 2**64
@@ -90,7 +91,7 @@ def numbers(count: int) -> object:
     return lambda: ((0, {"n": n}) for n in range(count))
 
 
-def run(graph: Graph, model: object, seconds: float = 30.0) -> Totals:
+def run(graph: Graph, model: object, seconds: float = 100.0) -> Totals:
     """To the end, if it comes to one."""
     engine = open_engine(graph, model)
     engine.start()
@@ -463,9 +464,7 @@ def test_a_source_that_is_silent_for_a_second_is_no_deadlock():
     graph.connect(graph.operators["loop"], graph.sink("sink"))
     engine = open_engine(graph, Coroutine(2), tuples=300)
     engine.start()
-    end = time.monotonic() + 20
-    while not engine.finished() and time.monotonic() < end:
-        engine.sample(0.05)
+    until(engine, lambda sample: engine.finished())
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.correct and totals.received == 300
 
@@ -511,6 +510,6 @@ def test_a_tuple_goes_on_although_its_batch_does_not_fill(holder):
     graph.connect(sender.output(1), graph.typed_sink("one", lambda port, row: seen.set(), NUMBER))
     engine = open_engine(graph, Coroutine(2, queue_capacity=100_000))
     engine.start()
-    arrived = seen.wait(20)
+    arrived = seen.wait(60)
     totals = engine.stop(drain=False, timeout_s=10.0)
     assert arrived and totals.correct

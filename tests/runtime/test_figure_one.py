@@ -15,8 +15,9 @@ from harness.graph import Graph, GraphError
 from harness.graph.annotations import parallel, threading
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import until
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(90)]
+pytestmark = pytest.mark.heavy
 
 LINE = Schema("Line", {"line": "string[200]"})
 LOG_LINE = Schema(
@@ -99,10 +100,7 @@ def login_failures(graph, text):
 def run(graph: Graph, model: Model) -> Totals:
     engine = open_engine(graph, model)
     engine.start()
-    for _ in range(800):
-        if engine.finished():
-            break
-        engine.sample(0.05)
+    until(engine, lambda sample: engine.finished())
     return engine.stop(drain=True, timeout_s=10.0)
 
 

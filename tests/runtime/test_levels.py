@@ -15,23 +15,23 @@ from harness.engine import Engine, Sample, open_engine
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import GRAPHS, MODELS, chain, pipeline, run_to_end, split_and_join
+from tests.runtime.shapes import (
+    GRAPHS,
+    MODELS,
+    at_most_threads,
+    chain,
+    eventually,
+    pipeline,
+    run_to_end,
+    split_and_join,
+    until,
+)
 
 SILENCE = (1e5, 0)
 
 
-def until(engine: Engine, what: Callable[[Sample], bool], within_s: float = 10.0) -> Sample:
-    """Sample until something is so."""
-    end = time.monotonic() + within_s
-    while True:
-        sample = engine.sample(0.05)
-        if what(sample):
-            return sample
-        assert time.monotonic() < end, sample
-
-
 def end_of(engine: Engine) -> None:
-    until(engine, lambda sample: engine.finished(), 20.0)
+    until(engine, lambda sample: engine.finished())
 
 
 # -- levels ----------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_threads_are_made_when_a_level_first_needs_them_and_then_kept() -> None:
     engine.set_threads(40)
     assert process.num_threads() == before + 41
     engine.stop(drain=True, timeout_s=10.0)
-    assert process.num_threads() == before
+    assert at_most_threads(before)
 
 
 @POOLS
@@ -92,13 +92,19 @@ def test_suspended_and_idle_threads_use_no_cpu(pool: Pools) -> None:
     )
     engine = open_engine(graph, pool(65))
     engine.start()
-    engine.sample(0.2)
+    until(engine, lambda sample: sample.sink_tuples > 0)
     for level in (1, 65):
         engine.set_threads(level)
-        engine.sample(0.1)
-        begin = time.process_time()
-        engine.sample(0.5)
-        assert time.process_time() - begin < 0.2 * 0.5, level
+        used = time.process_time()
+
+        def asleep(sample: Sample) -> bool:
+            nonlocal used
+            last, used = used, time.process_time()
+            return used - last < 0.2 * 0.5
+
+        # the first of them go to sleep, or are made, for a while
+        for _ in range(2):
+            until(engine, asleep, period_s=0.5)
     assert engine.stop(drain=True, timeout_s=5.0).correct
 
 
@@ -114,7 +120,7 @@ class Gate:
 
     def __call__(self, sequence: int, value: float) -> float:
         self.inside += 1
-        self.open.wait(40.0)
+        self.open.wait(200.0)
         self.inside -= 1
         return value
 
@@ -172,7 +178,8 @@ def test_the_level_can_be_raised_and_lowered_over_unsuspendable_threads(gates: l
         until(
             engine,
             lambda sample, level=level: (
-                sample.threads_active <= level + 1 and sample.threads_requested == level
+                sample.threads_active <= max(level, len(gates) + 1)
+                and sample.threads_requested == level
             ),
         )
     for gate in gates:
@@ -192,14 +199,13 @@ def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_ofte
         graph.connect(chain(graph, split.output(branch), 1, 30_000_000, f"w{branch}_"), sink)
     engine = open_engine(graph, Dynamic(8))
     engine.start()
-    engine.sample(0.3)
+    until(engine, lambda sample: sample.threads_active == 8 and sample.source_tuples > 0)
     engine.set_threads(4)
     for _ in range(3):
         engine.sample(0.0)
-    time.sleep(0.5)
-    active = engine.core.active
+    settled = eventually(lambda: engine.core.active == 4)
     assert engine.stop(drain=False, timeout_s=10.0).correct
-    assert active == 4
+    assert settled
 
 
 def all_held(gates: list[Gate]) -> Graph:
@@ -228,7 +234,7 @@ def key_of(gate: Gate) -> Callable[[int, float], float]:
 
 def opens(gate: Gate, engine: Engine) -> bool:
     """Return True if a tuple comes to the gate's key in time. The run ends in any case."""
-    end = time.monotonic() + 2.5
+    end = time.monotonic() + 60
     while time.monotonic() < end and not gate.open.is_set():
         engine.sample(0.05)
     opened = gate.open.is_set()
@@ -246,9 +252,8 @@ def test_when_users_operators_hold_every_thread_one_more_runs(
     """
     engine = open_engine(all_held(gates), Dynamic(2))
     engine.start()
-    samples = [engine.sample(period_s) for _ in range(round(2.0 / period_s))]
-    assert sum(sample.sink_tuples for sample in samples) > 0
-    assert sum(gate.inside for gate in gates) >= 2
+    until(engine, lambda sample: sample.sink_tuples > 0, period_s=period_s)
+    assert eventually(lambda: sum(gate.inside for gate in gates) >= 2)
     for gate in gates:
         gate.open.set()
     until(engine, lambda sample: sample.threads_active <= 2)
@@ -280,6 +285,19 @@ def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(
     engine = open_engine(graph, Dynamic(2, queue_capacity=64))
     engine.start()
     assert opens(gate, engine)
+
+
+def test_threads_that_stand_in_for_held_ones_go_when_the_level_leaves_others(
+    gates: list[Gate],
+) -> None:
+    engine = open_engine(all_held(gates), Dynamic(2))
+    engine.start()
+    until(engine, lambda sample: sample.threads_active > 2)
+    engine.set_threads(9)
+    until(engine, lambda sample: sample.threads_active == 9)
+    for gate in gates:
+        gate.open.set()
+    assert engine.stop(drain=True, timeout_s=10.0).correct
 
 
 def test_the_thread_that_stands_in_for_held_ones_does_not_come_on_top_of_the_most(
@@ -351,7 +369,7 @@ def test_a_held_source_has_woken_the_threads_that_it_sent_to(
 
 @POOLS
 def test_a_reentrant_operator_may_wait_on_one_port_for_what_comes_on_the_other(pool: Pools) -> None:
-    both = threading.Barrier(2, timeout=1.0)
+    both = threading.Barrier(2, timeout=60.0)
 
     def meet(sequence: int, value: float) -> float:
         both.wait()
@@ -409,15 +427,15 @@ def test_a_model_without_a_pool_has_no_level(model: Model) -> None:
 
 
 def test_a_level_before_the_start_is_refused_and_one_after_the_end_does_nothing() -> None:
+    threads = psutil.Process().num_threads()
     engine = open_engine(pipeline(3), Dynamic(2), tuples=10)
     with pytest.raises(UserError, match="set_threads was called before start"):
         engine.set_threads(4)
     engine.start()
     assert engine.sample(0.0).threads_requested == 2
     totals = engine.stop(drain=True, timeout_s=10.0)
-    threads = psutil.Process().num_threads()
     engine.set_threads(50)
-    assert psutil.Process().num_threads() == threads
+    assert at_most_threads(threads)
     assert engine.stop(drain=True, timeout_s=1.0) is totals
 
 

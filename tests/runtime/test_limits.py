@@ -15,6 +15,7 @@ from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline, run_to_end
 
 
+@pytest.mark.plain_build
 @pytest.mark.parametrize(
     "model",
     [
@@ -114,6 +115,7 @@ def test_tuples_too_large_for_the_memory_are_what_is_refused_if_nobody_chose_a_c
         open_engine(pipeline(20_000, payload=2**26), Dynamic(1))
 
 
+@pytest.mark.plain_build
 def test_memory_is_taken_only_as_queues_fill_and_never_beyond_them() -> None:
     """BOUND: the queues of 2,000 ports hold 1,024 slots of 128 bytes each, 250 MiB in all."""
     process = psutil.Process()
@@ -126,6 +128,7 @@ def test_memory_is_taken_only_as_queues_fill_and_never_beyond_them() -> None:
     assert process.memory_info().rss - before < 1.2 * 2001 * 1024 * 128 + 60 * 2**20
 
 
+@pytest.mark.plain_build
 @pytest.mark.skipif(huge_pages() is None, reason="the system has no huge pages")
 @pytest.mark.parametrize(("operators", "asks"), [(100, True), (10_000, False)])
 def test_queues_ask_for_large_pages_unless_they_are_very_many(operators: int, asks: bool) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import time
 
-import pytest
 from harness.runtime.protocol import CHEAP_BATCH, REST_NS, WARY
 
 from harness.engine import open_engine
@@ -36,7 +35,6 @@ def test_a_port_that_stays_for_nothing_does_not_stay_the_next_times() -> None:
     assert drains(simulated=True) == PORTS * (with_tuples + in_vain)
 
 
-@pytest.mark.timeout(60)
 def test_a_nearly_idle_graph_is_seldom_looked_at_in_vain() -> None:
     assert drains(simulated=False) <= 1.1 * PORTS * (TUPLES + 1)
 
@@ -59,7 +57,6 @@ def test_a_thread_that_keeps_up_rests_and_finds_more_tuples_at_a_time() -> None:
     assert 2 * 100_000 / totals.scheduling["drains"] > 8  # half as many without rests
 
 
-@pytest.mark.timeout(60)
 def test_a_thread_on_a_real_core_rests_after_drains_of_a_few_tuples() -> None:
     """So these take it no less than a rest each; a fast core does a quarter more of them
     without.

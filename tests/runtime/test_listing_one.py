@@ -15,8 +15,9 @@ from harness.engine import open_engine
 from harness.graph import Graph, GraphError
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dedicated, Dynamic, Manual
+from tests.runtime.shapes import until
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.heavy
 
 NAMES = [{"id": n, "name": "" if n % 7 == 3 else f"name {n}"} for n in range(400)]
 VALUES = [{"id": 1000 + n, "value": n * n} for n in range(350)]
@@ -62,10 +63,7 @@ def test_the_program_of_listing_1_combines_names_with_values(model, address, tmp
     # run the application and wait for completion                                     # 30
     engine = open_engine(flow, model)
     engine.start()
-    for _ in range(400):
-        if engine.finished():
-            break
-        engine.sample(0.05)
+    until(engine, lambda sample: engine.finished())
     totals = engine.stop(drain=True, timeout_s=10.0)
 
     assert totals.correct and totals.drained, totals

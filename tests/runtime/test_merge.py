@@ -9,7 +9,7 @@ import pytest
 from harness.engine import open_engine
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import MODELS, chain, run_to_end
+from tests.runtime.shapes import MODELS, chain, run_to_end, until
 
 
 def observed(ordered: bool, model: object, tuples: int) -> list[int]:
@@ -57,7 +57,8 @@ def test_a_merge_that_is_cut_short_accounts_for_the_tuples_it_holds() -> None:
     graph.connect(merge, graph.sink("sink"))
     engine = open_engine(graph, Dynamic(2, queue_capacity=50))
     engine.start()
-    engine.sample(0.05)
+    fast = list(graph.operators).index("fast0")
+    until(engine, lambda sample: sample.processed[fast] > 10)
     totals = engine.stop(drain=False, timeout_s=5.0)
     assert totals.in_flight > 10
     assert totals.correct, totals

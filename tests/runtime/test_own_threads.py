@@ -14,7 +14,7 @@ from harness.graph.functions.compiled import ProcessFunction, StepFunction
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dedicated, Dynamic, Manual
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.heavy
 
 ITEM = Schema("item", {"of": "uint32", "n": "uint32"})
 MODELS = {

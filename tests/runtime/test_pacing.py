@@ -5,14 +5,16 @@ loop).
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from harness.runtime.protocol import latency_bounds_ns
 
-from harness.engine import Engine, open_engine
+from harness.engine import Engine, Sample, open_engine
 from harness.graph import Graph
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import chain
+from tests.runtime.shapes import chain, until
 
 EVERY = pytest.mark.parametrize(
     "model",
@@ -52,6 +54,24 @@ def started(graph: Graph, model: Model, tuples: int | None = None) -> Engine:
     return engine
 
 
+def keeps_up(
+    engine: Engine,
+    begin: float,
+    due: Callable[[float], float],
+    enough: Callable[[Sample], bool] = lambda sample: True,
+) -> None:
+    """Sample for 0.5 s, and until the source has sent nearly all that is due and `enough` is seen.
+    It is never ahead. It may be late, as others have the CPUs, but then sends what it owes.
+    """
+    sent, passed_s, enough_seen = 0, 0.0, False
+    while passed_s < 0.5 or sent < 0.9 * due(passed_s) or not enough_seen:
+        sample = engine.sample(0.05)
+        sent, passed_s = sent + sample.source_tuples, time.monotonic() - begin
+        enough_seen |= enough(sample)
+        assert sent <= due(passed_s) + 1
+        assert passed_s < 60, (sent, due(passed_s))
+
+
 @pytest.mark.parametrize("rate", [50, 2000, 50_000])
 @pytest.mark.parametrize(
     "model",
@@ -59,19 +79,18 @@ def started(graph: Graph, model: Model, tuples: int | None = None) -> Engine:
     ids=lambda model: model.name,
 )
 def test_a_rate_is_kept_over_a_second(rate: float, model: Model) -> None:
+    begin = time.monotonic()
     engine = started(paced(rate=rate), model)
-    engine.sample(0.1)
-    sample = engine.sample(0.9)
+    keeps_up(engine, begin, lambda passed_s: rate * passed_s)
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.correct and totals.drained
-    assert 0.7 * rate < sample.source_tuples / sample.elapsed_s < 1.3 * rate
 
 
 @pytest.mark.parametrize("model", [Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
 def test_a_slow_source_ends_at_once_when_it_is_told(model: Model) -> None:
     """It sleeps for ten seconds between tuples, but looks up."""
     engine = started(paced(rate=0.1), model)
-    engine.sample(0.05)
+    until(engine, lambda sample: sample.source_tuples == 1)
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.drained and totals.correct and totals.sent == 1
 
@@ -89,21 +108,32 @@ def test_a_silent_source_uses_no_cpu(model: Model) -> None:
 @EVERY
 def test_bursts_of_rate_send_what_each_stretch_says(model: Model) -> None:
     """0.1 s at 2,000 tuples/s and 0.1 s of silence: 1,000 tuples/s over whole rounds."""
+    kinds = Counter()
+
+    def due(passed_s: float) -> float:
+        rounds, rest_s = divmod(passed_s, 0.2)
+        return 200 * rounds + min(2000 * rest_s, 200)
+
+    def both(sample: Sample) -> bool:
+        kinds[sample.source_tuples < 20, sample.source_tuples > 70] += 1
+        return kinds[True, False] >= 3 and kinds[False, True] >= 3
+
+    begin = time.monotonic()
     engine = started(paced(rates=[(0.1, 2000), (0.1, 0)]), model)
-    samples = [engine.sample(0.05) for _ in range(12)]
-    totals = engine.stop(drain=True, timeout_s=5.0)
-    assert totals.correct
-    counts = [sample.source_tuples for sample in samples]
-    assert 0.7 * 600 < sum(counts) < 1.3 * 600
-    assert sum(count < 20 for count in counts) >= 3 and sum(count > 50 for count in counts) >= 3
+    keeps_up(engine, begin, due, both)
+    assert engine.stop(drain=True, timeout_s=5.0).correct
 
 
 def test_a_stretch_at_full_speed_sends_more_than_any_rate_and_ends_by_the_clock() -> None:
-    engine = started(paced(rates=[(0.2, 100), (0.1, None), SILENCE]), Manual())
-    first, second, last = engine.sample(0.15), engine.sample(0.25), engine.sample(0.1)
+    begin, sent = time.monotonic(), 0
+    engine = started(paced(rates=[(0.2, 100), (0.1, None), (0.2, 0)]), Manual())
+    while (counted := engine.sample(0.05).source_tuples) + sent < 2000:
+        sent += counted
+        passed_s = time.monotonic() - begin
+        assert passed_s > 0.2 or sent <= 21
+        assert passed_s < 60
+    until(engine, lambda sample: sample.source_tuples == 0)
     assert engine.stop(drain=True, timeout_s=5.0).correct
-    assert first.source_tuples <= 20 < 2000 < second.source_tuples
-    assert last.source_tuples == 0
 
 
 SHORT = {
@@ -119,27 +149,24 @@ def test_stretches_that_are_too_short_for_whole_tuples_do_not_add_up_to_more(cas
     rates, rate = SHORT[case]
     begin = time.monotonic()
     engine = started(paced(rates=rates), Manual())
-    engine.sample(0.4)
+    keeps_up(engine, begin, lambda passed_s: rate * passed_s)
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.correct
-    assert 0.5 * rate * 0.4 < totals.sent <= rate * (time.monotonic() - begin) + 1
 
 
 def test_a_stretch_begins_when_the_one_before_it_ends_not_when_that_has_sent_its_last_tuple() -> (
     None
 ):
     engine = started(paced(rates=[(30, 0.01), (30, None)]), Manual())
-    assert engine.sample(0.2).source_tuples == 1
+    until(engine, lambda sample: sample.source_tuples == 1)
+    engine.sample(0.1)
     assert engine.stop(drain=True, timeout_s=5.0).sent == 1
 
 
 @EVERY
 def test_a_bounded_source_with_a_rate_sends_exactly_its_tuples(model: Model) -> None:
     engine = started(paced(rates=[(0.01, 10_000), (0.01, None), (0.02, 0)]), model, tuples=777)
-    for _ in range(200):
-        if engine.finished():
-            break
-        engine.sample(0.05)
+    until(engine, lambda sample: engine.finished())
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.drained and totals.correct and totals.sent == totals.received == 777
 
@@ -161,20 +188,22 @@ def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_t
     user = graph.python("user", stall, preserves=True)
     graph.connect(graph.source("source", rate=1000), user)
     graph.connect(user, graph.sink("sink"))
-    engine = started(graph, model, tuples=600)
-    for _ in range(100):
-        if engine.finished():
+    for _ in range(20):  # others' turns on the CPUs make more tuples late, but not in each run
+        engine = started(graph, model, tuples=600)
+        until(engine, lambda sample, engine=engine: engine.finished())
+        totals = engine.stop(drain=True, timeout_s=5.0)
+        assert totals.correct and totals.received == 600
+        assert sum(totals.latency_counts) == 600  # every tuple of a source with a rate has its time
+        late = sum(
+            count
+            for bound, count in zip(latency_bounds_ns(), totals.latency_counts, strict=True)
+            if bound > 50e6
+        )
+        assert late > 200  # about 250 of the 300 due meanwhile waited longer than 50 ms
+        assert totals.latency_max_ns > 290e6
+        if late < 500:
             break
-        engine.sample(0.05)
-    totals = engine.stop(drain=True, timeout_s=5.0)
-    assert totals.correct and totals.received == 600
-    bounds = latency_bounds_ns()
-    assert sum(totals.latency_counts) == 600  # every tuple of a source with a rate has its time
-    late = sum(
-        count for bound, count in zip(bounds, totals.latency_counts, strict=True) if bound > 50e6
-    )
-    assert 200 < late < 500  # about 250 of the 300 due meanwhile waited longer than 50 ms
-    assert totals.latency_max_ns > 290e6
+    assert late < 500
 
 
 @EVERY
@@ -184,6 +213,7 @@ def test_a_source_whose_rate_is_too_high_is_slowed_and_falls_behind_its_schedule
     """BOUND: back-pressure, and the growing lateness is in the latency."""
     engine = started(paced(1, cost=2_000_000, rate=10_000), model)
     engine.sample(0.6)
+    until(engine, lambda sample: sample.sink_tuples > 0)
     totals = engine.stop(drain=False, timeout_s=10.0)
     assert totals.correct and totals.sent < 5000
     assert totals.latency_max_ns > 10e6

@@ -11,11 +11,11 @@ import pytest
 from harness.runtime.engine import ns_per_flop
 from harness.runtime.protocol import build_info, latency_bounds_ns
 
-from harness.engine import open_engine
+from harness.engine import Sample, open_engine
 from harness.errors import UserError
 from harness.graph.kinds import WORK
 from harness.models import Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import pipeline, run_to_end
+from tests.runtime.shapes import eventually, pipeline, run_to_end, until
 
 
 @pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
@@ -48,8 +48,9 @@ def test_samples_add_up_to_the_totals(model: Model) -> None:
 def test_what_has_passed_since_a_sample_is_in_the_next_one_too() -> None:
     engine = open_engine(pipeline(4, cost=100), Manual())
     engine.start()
-    first = engine.sample(0.02)
+    first = until(engine, lambda sample: sample.submitted_tuples > 0)
     time.sleep(0.02)
+    assert eventually(lambda: engine.since_sample()[1] > 0)
     seconds, tuples = engine.since_sample()
     again_s, again = engine.since_sample()
     second = engine.sample(0.02)
@@ -64,18 +65,21 @@ def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> N
     graph.operators["work1"] = graph.operators["work1"].__class__("work1", WORK, 1, 1, 200_000)
     engine = open_engine(graph, Dedicated(queue_capacity=20))
     engine.start()
-    engine.sample(0.3)
-    samples = [engine.sample(0.1) for _ in range(6)]
-    engine.stop(drain=False, timeout_s=5.0)
-    before, at, after = (
-        sum(sample.queue_fill[port] for sample in samples) / 6 for port in (0, 1, 2)
-    )
-    assert (
-        before > after and at > after
-    )  # a producer is woken when half the queue is free, so full means half to full
-    assert sum(sample.write_blocked[0] for sample in samples) > sum(
-        sample.write_blocked[2] for sample in samples
-    )
+    samples = []
+
+    def shows(sample: Sample) -> bool:
+        samples.append(sample)
+        # a producer is woken when half the queue is free, so full means half to full
+        before, at, after = (
+            sum(sample.queue_fill[port] for sample in samples) for port in range(3)
+        )
+        first, _, last = (
+            sum(sample.write_blocked[port] for sample in samples) for port in range(3)
+        )
+        return len(samples) > 6 and before > after and at > after and first > last
+
+    until(engine, shows)
+    assert engine.stop(drain=False, timeout_s=5.0).correct
 
 
 def test_a_thread_without_work_sleeps() -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from harness.models.policy import policies
 from tests.runtime.scheduler import PICK, STUCK, Graph, Operator, Reference, library, shipped
 
+pytestmark = pytest.mark.plain_build
+
 RATES = st.sampled_from([0.0, 1e5, 3e6])
 
 

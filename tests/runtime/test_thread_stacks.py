@@ -16,8 +16,6 @@ from harness.files.places import CODE as ROOT
 from harness.graph import Graph
 from harness.models import Manual
 
-pytestmark = pytest.mark.timeout(60)
-
 DEEP = """
 #include <stdint.h>
 static uint64_t down(volatile uint64_t n) {
@@ -79,10 +77,11 @@ def program(
         environment["MILLRACE_STACK_KIB"] = stack
     words = [sys.executable, "-c", PROGRAM, str(library), model, kind, str(kib)]
     return subprocess.run(
-        words, capture_output=True, text=True, cwd=ROOT, timeout=50, env=environment, check=False
+        words, capture_output=True, text=True, cwd=ROOT, env=environment, check=False
     )
 
 
+@pytest.mark.plain_build
 @pytest.mark.parametrize(
     ("model", "kind"),
     [
@@ -100,6 +99,7 @@ def test_an_operator_that_uses_more_than_its_threads_stack_is_told_by_its_name(
     assert re.fullmatch(TOLD.format("2"), done.stderr)
 
 
+@pytest.mark.plain_build
 def test_the_stack_is_as_large_as_the_environment_says(library: Path) -> None:
     assert program(library, "Dynamic(2)", "python", 6000, "8192").stdout == "True\n"
     assert re.fullmatch(

@@ -15,8 +15,7 @@ from harness.graph import Graph, GraphError
 from harness.graph.functions.compiled import PredicateFunction
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
-
-pytestmark = pytest.mark.timeout(60)
+from tests.runtime.shapes import until
 
 NAME = Schema("name", {"id": "uint32", "name": "string[13]"})
 VALUE = Schema("value", {"value": "float64", "id": "uint32"})
@@ -35,10 +34,7 @@ MODELS = {
 def run(graph: Graph, model: Model) -> Totals:
     engine = open_engine(graph, model)
     engine.start()
-    for _ in range(400):
-        if engine.finished():
-            break
-        engine.sample(0.05)
+    until(engine, lambda sample: engine.finished())
     return engine.stop(drain=True, timeout_s=10.0)
 
 
@@ -102,7 +98,7 @@ def test_a_barrier_that_is_cut_short_accounts_for_every_tuple(model):
     barrier >> graph.typed_sink("sink", lambda port, values: None, barrier.typed.gives[0])
     engine = open_engine(graph, MODELS[model])
     engine.start()
-    engine.sample(0.05)
+    until(engine, lambda sample: sample.sink_tuples > 0)
     totals = engine.stop(drain=False, timeout_s=5.0)
     assert totals.correct and totals.received > 0, totals
 

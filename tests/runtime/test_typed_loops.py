@@ -16,8 +16,7 @@ from harness.errors import UserError
 from harness.graph import Graph, GraphError
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dynamic
-
-pytestmark = pytest.mark.timeout(60)
+from tests.runtime.shapes import until
 
 NUMBER = Schema("number", {"n": "uint64"})
 PAIR = Schema("pair", {"left": "uint64", "right": "uint64", "text": "string[12]"})
@@ -64,10 +63,7 @@ def joined(function: object, tuples: int = 2000, state: object = None) -> tuple[
 def run(graph: Graph, threads: int = 2, **options: object) -> Totals:
     engine = open_engine(graph, Coroutine(threads, **options))
     engine.start()
-    for _ in range(400):
-        if engine.finished():
-            break
-        engine.sample(0.05)
+    until(engine, lambda sample: engine.finished())
     return engine.stop(drain=True, timeout_s=5.0)
 
 
@@ -137,7 +133,7 @@ def test_a_loop_between_compiled_typed_operators_and_a_run_cut_short():
     graph.connect(loop, graph.typed_sink("sink", lambda port, number: None, NUMBER))
     engine = open_engine(graph, Coroutine(2))
     engine.start()
-    assert some.wait(20)
+    assert some.wait(60)
     totals = engine.stop(drain=False, timeout_s=5.0)
     assert totals.correct and not totals.stuck, totals
 
@@ -286,7 +282,7 @@ def test_other_models_and_the_simulator_refuse_a_typed_loop():
     ):
         open_engine(joined(join)[0], Dynamic(2))
     graph = joined(join)[0]
-    with pytest.raises(UserError, match=r"cannot be simulated$"):
+    with pytest.raises(UserError, match=r"cannot be simulated without a profile$"):
         open_engine(graph, Coroutine(2), simulated=True)
 
 

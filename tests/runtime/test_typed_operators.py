@@ -18,6 +18,7 @@ from harness.graph.schema import Schema
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 from harness.models.layout import layout_of
 from harness.runtime.numba_functions import numba_room_and_send
+from tests.runtime.shapes import until
 
 NUMBER = Schema("number", {"n": "uint64"})
 PAIR = Schema("pair", {"n": "uint64", "copy": "uint32", "text": "bytes[92]"})
@@ -146,7 +147,7 @@ def test_a_run_that_is_cut_short_accounts_for_every_tuple(library, model):
     graph, _ = graph_of(library, 2**60)
     engine = open_engine(graph, MODELS[model]())
     engine.start()
-    engine.sample(0.05)
+    until(engine, lambda sample: sample.sink_tuples > 0)
     totals = engine.stop(drain=False, timeout_s=5)
     assert totals.correct and not totals.stuck, (totals.conservation, totals.error)
     assert totals.processed[2] == totals.received

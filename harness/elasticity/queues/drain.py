@@ -3,7 +3,7 @@ without them.
 
 A tuple that a dropped queue still holds is submitted once more on each stream on its way to the
 sinks. So all have arrived once the scheduler threads have submitted as many tuples as full queues
-would cause. Costs are shares over a window of the last periods (`measurement.run`), so the first
+would cause. Costs are shares over a window of the last periods (`measurement.laws`), so the first
 costs of the new state alone come one window later.
 """
 

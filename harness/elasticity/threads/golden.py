@@ -18,6 +18,8 @@ from statistics import fmean
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
+"""Part of a range that a step of the golden section keeps."""
+
 CHECKED = 3  # levels
 
 

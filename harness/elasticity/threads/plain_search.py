@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from harness.elasticity.law import Decision, Law, Reading, Setting
-
-GOLDEN = (5.0**0.5 - 1.0) / 2.0
+from harness.elasticity.threads.golden import GOLDEN
 
 
 class PlainSearch(Law):

@@ -1,9 +1,9 @@
 """Graphs in files: .yaml, .yml and .json describe one, .py makes one (`graph()`, or the function
-named in `path.py:function`).
+named in `path.py:function`), and .csv has what the operators of a program elsewhere cost (`costs`).
 
-The format of the first three is `config/schemas/graph.schema.json`; docs/graphs.md shows it with
-examples. A file's *digest* changes with its text and with that of the Python files that it names.
-So it shows which records are of other graphs.
+The format of the first three is `config/schemas/graph.schema.json`; docs/how-to/graphs.md shows it
+with examples. A file's *digest* changes with its text and with that of the Python files that it
+names. So it shows which records are of other graphs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from harness.errors import UserError
 from harness.files.given import read_given
 from harness.graph.balance import outer_port
 from harness.graph.builder import Graph
+from harness.graph.files.costs import graph_of_costs
 from harness.graph.files.function import Value, graph_of_function
 from harness.graph.files.reader import GraphReader
 from harness.graph.files.text import read_text
@@ -28,7 +29,7 @@ from harness.graph.operator import Operator, PortId
 from harness.graph.values import GraphError
 
 WORD = re.compile(
-    r"(?P<path>.*\.(yaml|yml|json|py))|(?P<python>.*\.py):(?P<function>[^:]*)", re.DOTALL
+    r"(?P<path>.*\.(yaml|yml|json|csv|py))|(?P<python>.*\.py):(?P<function>[^:]*)", re.DOTALL
 )
 MAX_NAME = 100  # characters of a graph's name: records' files are named after it
 
@@ -62,16 +63,10 @@ def load_graph_file(
     """Return the graph that a word names; `given`: values of a function's parameters, `seed`: its
     random seed.
     """
-    found = WORD.fullmatch(word)
-    if found is None:
-        raise UserError(
-            "a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION, not be "
-            f"{word[:60]!r}"
-        )
-    path = Path(found["python"] or found["path"])
+    path, name = _parts(word)
     if path.suffix == ".py":
         graph, parameters = graph_of_function(
-            path, found["function"] if found["python"] else "graph", given or {}, seed
+            path, "graph" if name is None else name, given or {}, seed
         )
         files = [path]
     else:
@@ -80,11 +75,30 @@ def load_graph_file(
                 f"{path}: a graph in a {path.suffix} file has no parameters; {next(iter(given))!r} "
                 "cannot be set"
             )
-        reader = GraphReader(path, read_text(path))
-        graph, parameters = reader.graph(), {}
-        files = [path, *sorted(reader.files)]
+        if path.suffix == ".csv":
+            graph, parameters, files = graph_of_costs(path), {}, [path]
+        else:
+            reader = GraphReader(path, read_text(path))
+            graph, parameters = reader.graph(), {}
+            files = [path, *sorted(reader.files)]
     _check_name(path, graph.name)
     return LoadedGraph(graph, parameters, _digest(files))
+
+
+def file_of(word: str) -> Path:
+    """Return the file that a word names, without the function."""
+    return _parts(word)[0]
+
+
+def _parts(word: str) -> tuple[Path, str | None]:
+    """Return the file and the function that a word names."""
+    found = WORD.fullmatch(word)
+    if found is None:
+        raise UserError(
+            "a graph file must end in .yaml, .yml, .json, .csv, .py or .py:FUNCTION, not be "
+            f"{word[:60]!r}"
+        )
+    return Path(found["python"] or found["path"]), found["function"]
 
 
 def dump_graph(graph: Graph) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Compiled functions as operators, as scipy.LowLevelCallable does it: an address, a state, and
 their owners.
 
-The runtime calls, once a tuple and without the interpreter's lock (docs/operators.md):
+The runtime calls, once a tuple and without the interpreter's lock (docs/how-to/operators.md):
 
     int32_t f(uint64_t sequence, double *value, char *payload, uint64_t payload_bytes,
               double control, void *state)

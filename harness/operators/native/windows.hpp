@@ -1,9 +1,9 @@
 // windows.hpp - aggregates over tumbling and sliding windows, by count and by time, for each key.
 //
 // A window is divided into panes as long as the greatest common divisor of window and step: a tuple
-// is added to one pane, and a window is combined from its panes, the oldest first (Li, Maier,
-// Tufte, Papadimos, Tucker: No pane, no gain, SIGMOD Record 34(1), 2005). So numbers are always
-// added in the same order, and a result does not depend on where windows began.
+// is added to one pane, and a window is combined from its panes, earlier ones before later ones (Li,
+// Maier, Tufte, Papadimos, Tucker: No pane, no gain, SIGMOD Record 34(1), 2005). The order depends
+// on the tuples of the key alone, so a result is the same in every run.
 //
 // A Fold is what is aggregated: bytes() of a state, and add, combine as millrace.h has them.
 #pragma once
@@ -34,6 +34,11 @@ inline int64_t floor_div(int64_t value, int64_t by) noexcept {
 
 // Windows of `window` tuples of a key, each `step` tuples; the first ones have fewer tuples. 1 <=
 // step <= window.
+//
+// A window of more than MOST_COMBINED_AFRESH panes is combined from two stacks, so that a tuple costs
+// three combinations at most on average (two-stacks: Tangwongsan, Hirzel, Schneider: In-order
+// sliding-window aggregation in worst-case constant time, VLDB Journal 30, 2021). A pane before
+// `turned` holds itself and all later ones before `turned`; `back` holds all panes from there on.
 template <class Fold>
 class CountWindows {
  public:
@@ -43,7 +48,7 @@ class CountWindows {
         step_(step),
         pane_(std::gcd(window, step)),
         panes_(window / pane_),
-        table_(sizeof(uint64_t) + panes_ * bytes_),
+        table_(sizeof(Slide) + (panes_ + stacked()) * bytes_),
         whole_(bytes_) {}
   // Adds a tuple; where a window ends, emit(state, window). Below 0: an error.
   template <class Emit>
@@ -51,28 +56,72 @@ class CountWindows {
     const uint32_t found = table_.at(key);
     if (found == KeyTable::NONE) return TOO_MANY_KEYS;
     char* record = table_.record(found);
-    uint64_t& count = *reinterpret_cast<uint64_t*>(record);
-    char* states = record + sizeof(uint64_t);
+    Slide& slide = *reinterpret_cast<Slide*>(record);
+    uint64_t& count = slide.count;
+    char* states = record + sizeof(Slide);
     char* pane = states + count / pane_ % panes_ * bytes_;
     if (count % pane_ == 0) std::memset(pane, 0, bytes_);
     int32_t answer = fold_.add(pane, tuple, count % pane_);
     if (answer < 0) return answer;
-    if (++count % step_ != 0) return 0;
+    const bool pane_ends = ++count % pane_ == 0;
+    if (stacked() && pane_ends) {
+      answer = append(states + panes_ * bytes_, pane, count / pane_ == slide.turned + 1);
+      if (answer < 0) return answer;
+    }
+    if (count % step_ != 0) return 0;
     const uint64_t last = count / pane_, in = std::min(last, panes_);
     const char* state = states + (last - in) % panes_ * bytes_;
-    if (in > 1) {
-      std::memcpy(whole_.data(), state, bytes_);
-      for (uint64_t i = last - in + 1; i < last; ++i) {
-        answer = fold_.combine(whole_.data(), states + i % panes_ * bytes_);
-        if (answer < 0) return answer;
-      }
-      state = whole_.data();
+    if (stacked()) {
+      answer = whole(slide, states, last - in, last, state);
+    } else if (in > 1) {
+      answer = afresh(states, last - in, last, state);
     }
+    if (answer < 0) return answer;
     return emit(state, millrace_window{static_cast<int64_t>(count - in * pane_),
                                        static_cast<int64_t>(count), in * pane_});
   }
 
  private:
+  static constexpr uint64_t MOST_COMBINED_AFRESH = 4;  // panes: two stacks cost as much for these
+  struct Slide {
+    uint64_t count;   // tuples
+    uint64_t turned;  // panes
+  };
+  bool stacked() const noexcept { return panes_ > MOST_COMBINED_AFRESH; }
+  int32_t append(char* back, const char* pane, bool first) {
+    if (!first) return fold_.combine(back, pane);
+    std::memcpy(back, pane, bytes_);
+    return 0;
+  }
+  // Points `state` to the panes from `begin` to `last`.
+  int32_t whole(Slide& slide, char* states, uint64_t begin, uint64_t last, const char*& state) {
+    const char* back = states + panes_ * bytes_;
+    if (begin == slide.turned) {
+      state = back;
+      return 0;
+    }
+    if (begin > slide.turned) {
+      for (uint64_t i = last - 1; i > begin; --i) {
+        const int32_t answer =
+            fold_.combine(states + (i - 1) % panes_ * bytes_, states + i % panes_ * bytes_);
+        if (answer < 0) return answer;
+      }
+      slide.turned = last;
+      return 0;  // `state` is the first of them
+    }
+    std::memcpy(whole_.data(), state, bytes_);
+    state = whole_.data();
+    return fold_.combine(whole_.data(), back);
+  }
+  int32_t afresh(const char* states, uint64_t begin, uint64_t last, const char*& state) {
+    std::memcpy(whole_.data(), state, bytes_);
+    for (uint64_t i = begin + 1; i < last; ++i) {
+      const int32_t answer = fold_.combine(whole_.data(), states + i % panes_ * bytes_);
+      if (answer < 0) return answer;
+    }
+    state = whole_.data();
+    return 0;
+  }
   Fold fold_;
   size_t bytes_;
   uint64_t step_, pane_, panes_;
@@ -82,7 +131,8 @@ class CountWindows {
 
 // Windows of `window` nanoseconds, each `step`: they begin at multiples of `step` since 1970. 1 <=
 // step <= window. A window ends when time has passed its end; then it is emitted key by key, in the
-// order in which keys came. A tuple whose windows have all ended is late.
+// order of their first panes in it, and there in the order in which keys came. A tuple whose windows
+// have all ended is late; any other one is in those that have not ended.
 template <class Fold>
 class TimeWindows {
  public:
@@ -200,6 +250,267 @@ class TimeWindows {
   std::deque<Pane> open_;                  // by index
   std::vector<KeyTable> spare_;
   KeyTable whole_;
+};
+
+// Rows of whole words, of one width, which leave at the front and come at any place.
+class Rows {
+ public:
+  explicit Rows(size_t width) noexcept : width_(width) {}
+  size_t size() const noexcept { return words_.size() / width_ - gone_; }
+  bool empty() const noexcept { return size() == 0; }
+  uint64_t* operator[](size_t row) noexcept { return words_.data() + (gone_ + row) * width_; }
+  // Adds a row of zeros before row `place`.
+  uint64_t* insert(size_t place) {
+    const auto at = static_cast<ptrdiff_t>((gone_ + place) * width_);
+    words_.insert(words_.begin() + at, width_, 0);
+    return (*this)[place];
+  }
+  void pop_front() {
+    ++gone_;
+    if (2 * gone_ * width_ <= words_.size()) return;
+    words_.erase(words_.begin(), words_.begin() + static_cast<ptrdiff_t>(gone_ * width_));
+    gone_ = 0;
+  }
+  void pop_back() { words_.resize(words_.size() - width_); }
+  void clear() noexcept {
+    words_.clear();
+    gone_ = 0;
+  }
+
+ private:
+  size_t width_, gone_ = 0;
+  std::vector<uint64_t> words_;
+};
+
+// A window by time of more panes is of SlidingWindows. Measured: at 8 panes both take about as long.
+inline constexpr int64_t FEW_PANES = 8;
+
+// The windows of TimeWindows, where many panes are in one.
+//
+// The panes of a key are combined from two stacks, as those of CountWindows, so that a pane costs
+// three combinations at most on average. `front` has for each pane of the first stack that pane and
+// all later ones of the stack; `back` is the second stack as a whole. Both are made anew when a
+// tuple comes late to a pane that is in one.
+template <class Fold>
+class SlidingWindows {
+ public:
+  SlidingWindows(const Fold& fold, int64_t window, int64_t step)
+      : fold_(fold),
+        words_((fold.bytes() + 7) / 8),
+        window_(window),
+        step_(step),
+        pane_(std::gcd(window, step)),
+        both_(1 + words_) {}
+  bool late(std::string_view, int64_t time) const noexcept {
+    return floor_div(time, step_) * step_ + window_ <= passed_;
+  }
+  // Adds a tuple that is not late to the windows that it is in and that have not ended yet.
+  int32_t add(std::string_view key, int64_t time, const void* tuple) {
+    if (panes_ == MOST_PANES) return TOO_MANY;
+    const uint32_t found = slide_of(key);
+    if (found == KeyTable::NONE) return TOO_MANY_KEYS;
+    Slide& slide = slides_[found];
+    const int64_t index = floor_div(time, pane_);
+    size_t place = slide.panes.size();
+    if (place > 0 && index_of(slide, place - 1) >= index) place = place_of(slide, index);
+    if (place < slide.stacked) {
+      slide.stacked = 0;
+      slide.front.clear();
+    }
+    if (place == slide.panes.size() || index_of(slide, place) != index) {
+      if (slide.panes.empty()) ++live_;
+      ++panes_;
+      oldest_ = std::min(oldest_, index);
+      uint64_t* added = slide.panes.insert(place);
+      added[INDEX] = static_cast<uint64_t>(index);
+      added[CAME] = came_++;
+    }
+    uint64_t* whole = slide.panes[place] + WHOLE;
+    return fold_.add(whole + 1, tuple, whole[0]++);
+  }
+  // Time has passed: emit(key, state, window) of each key of each window that has ended with that.
+  // Below 0: an error.
+  template <class Emit>
+  int32_t advance(int64_t time, Emit&& emit) {
+    if (time <= passed_) return 0;
+    passed_ = time;
+    if (time - window_ < next_) return 0;
+    while (panes_ > 0) {
+      const int64_t begin =
+          std::max((floor_div(oldest_ * pane_ - window_, step_) + 1) * step_, next_);
+      if (begin > time - window_) break;
+      next_ = begin + step_;
+      const int32_t answer = send(begin, emit);
+      if (answer < 0) return answer;
+      drop(next_ / pane_);
+    }
+    // Windows without tuples end as well: a tuple that comes later does not open them.
+    next_ = std::max(next_, (floor_div(time - window_, step_) + 1) * step_);
+    return 0;
+  }
+  // Nothing will come any more: all windows end.
+  template <class Emit>
+  int32_t end(Emit&& emit) {
+    return advance(INT64_MAX, emit);
+  }
+
+ private:
+  static constexpr size_t MOST_PANES = size_t{1} << 26;  // of all keys
+  static constexpr size_t MOST_COMBINED_AFRESH = 4;      // panes: two stacks cost as much for these
+  static constexpr size_t FEW = 64;  // keys: to forget some of so few wins nothing
+  // A pane is its index, its place in the order in which panes came, and a whole: the number of
+  // tuples and their state.
+  enum : size_t { INDEX, CAME, WHOLE };
+  struct Slide {
+    explicit Slide(size_t whole) : panes(WHOLE + whole), front(whole) {}
+    Rows panes;                  // by index
+    size_t stacked = 0;          // panes that are in one of the stacks
+    Rows front;                  // wholes, the last one is that from the first pane on
+    std::vector<uint64_t> back;  // whole of no tuples: the stack is empty
+  };
+  struct First {
+    int64_t index;
+    uint64_t came;
+    uint32_t key;
+    bool operator<(const First& other) const noexcept {
+      return std::pair(index, came) < std::pair(other.index, other.came);
+    }
+  };
+  static int64_t index_of(Slide& slide, size_t pane) noexcept {
+    return static_cast<int64_t>(slide.panes[pane][INDEX]);
+  }
+  // The place of the first pane that is not before this one.
+  static size_t place_of(Slide& slide, int64_t index) noexcept {
+    size_t low = 0, high = slide.panes.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (index_of(slide, middle) < index) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+  // The number of a key. NONE: there would be more than MOST_KEYS with a pane.
+  uint32_t slide_of(std::string_view key) {
+    uint32_t found = table_.at(key);
+    if (found == KeyTable::NONE && live_ < MOST_KEYS) {
+      forget();
+      found = table_.at(key);
+    }
+    if (found == slides_.size()) slides_.emplace_back(1 + words_);
+    return found;
+  }
+  // Emits the window that begins at `begin`.
+  template <class Emit>
+  int32_t send(int64_t begin, Emit&& emit) {
+    const int64_t last = (begin + window_) / pane_;
+    firsts_.clear();
+    for (uint32_t i = 0; i < slides_.size(); ++i) {
+      Slide& slide = slides_[i];
+      if (slide.panes.empty() || index_of(slide, 0) >= last) continue;
+      firsts_.push_back({index_of(slide, 0), slide.panes[0][CAME], i});
+    }
+    std::sort(firsts_.begin(), firsts_.end());
+    for (const First& first : firsts_) {
+      const uint64_t* whole = nullptr;
+      int32_t answer = combine(slides_[first.key], last, whole);
+      if (answer < 0) return answer;
+      answer = emit(table_.key(first.key), reinterpret_cast<const char*>(whole + 1),
+                    millrace_window{begin, begin + window_, whole[0]});
+      if (answer < 0) return answer;
+    }
+    return 0;
+  }
+  // Points `whole` to a key's panes before `last`, of which there are some.
+  int32_t combine(Slide& slide, int64_t last, const uint64_t*& whole) {
+    int32_t answer = 0;
+    if (slide.front.empty()) {
+      const size_t end = place_of(slide, last);
+      if (end <= MOST_COMBINED_AFRESH) return afresh(slide, end, whole);
+      slide.back.assign(1 + words_, 0);
+      slide.stacked = end;
+      for (size_t i = end; i-- > 0 && answer >= 0;) {
+        copy(slide.front.insert(slide.front.size()), slide.panes[i] + WHOLE);
+        if (const size_t size = slide.front.size(); size > 1)
+          answer = append(slide.front[size - 1], slide.front[size - 2]);
+      }
+    }
+    for (; answer >= 0 && slide.stacked < slide.panes.size(); ++slide.stacked) {
+      if (index_of(slide, slide.stacked) >= last) break;
+      const uint64_t* pane = slide.panes[slide.stacked] + WHOLE;
+      if (slide.back[0] == 0) {
+        copy(slide.back.data(), pane);
+      } else {
+        answer = append(slide.back.data(), pane);
+      }
+    }
+    whole = slide.front[slide.front.size() - 1];
+    if (answer < 0 || slide.back[0] == 0) return answer;
+    copy(both_.data(), whole);
+    whole = both_.data();
+    return append(both_.data(), slide.back.data());
+  }
+  int32_t afresh(Slide& slide, size_t end, const uint64_t*& whole) {
+    whole = slide.panes[0] + WHOLE;
+    if (end == 1) return 0;
+    copy(both_.data(), whole);
+    whole = both_.data();
+    int32_t answer = 0;
+    for (size_t i = 1; i < end && answer >= 0; ++i)
+      answer = append(both_.data(), slide.panes[i] + WHOLE);
+    return answer;
+  }
+  void copy(uint64_t* to, const uint64_t* whole) const noexcept {
+    std::copy_n(whole, 1 + words_, to);
+  }
+  int32_t append(uint64_t* to, const uint64_t* later) {
+    to[0] += later[0];
+    return fold_.combine(to + 1, later + 1);
+  }
+  // Panes before this one are in no window any more.
+  void drop(int64_t index) {
+    oldest_ = INT64_MAX;
+    for (Slide& slide : slides_) {
+      if (slide.panes.empty()) continue;
+      for (; !slide.panes.empty() && index_of(slide, 0) < index; --panes_) {
+        slide.panes.pop_front();
+        if (slide.stacked > 0) --slide.stacked;
+        if (!slide.front.empty()) slide.front.pop_back();
+      }
+      if (slide.panes.empty()) {
+        --live_;
+      } else {
+        oldest_ = std::min(oldest_, index_of(slide, 0));
+      }
+    }
+    if (slides_.size() > FEW && live_ < slides_.size() / 2) forget();
+  }
+  // Forgets the keys without panes.
+  void forget() {
+    KeyTable table(0);
+    std::vector<Slide> slides;
+    for (uint32_t i = 0; i < slides_.size(); ++i) {
+      if (slides_[i].panes.empty()) continue;
+      table.at(table_.key(i));
+      slides.push_back(std::move(slides_[i]));
+    }
+    table_ = std::move(table);
+    slides_ = std::move(slides);
+  }
+  Fold fold_;
+  size_t words_;
+  int64_t window_, step_, pane_;
+  int64_t passed_ = INT64_MIN;             // how far time has come
+  int64_t next_ = -MOST_TIME - MOST_TIME;  // no open window begins earlier
+  int64_t oldest_ = INT64_MAX;             // pane
+  size_t panes_ = 0, live_ = 0;            // of all keys; keys that have some
+  uint64_t came_ = 0;
+  KeyTable table_{0};  // numbers keys
+  std::vector<Slide> slides_;
+  std::vector<First> firsts_;
+  std::vector<uint64_t> both_;
 };
 
 // Sessions of each key: tuples of which each comes less than `gap` nanoseconds after the one before.
@@ -446,7 +757,8 @@ class AggregateByCount : public Operator {
   CountWindows<Fold> windows_;
 };
 
-// An aggregate by time as an operator, over windows of a kind: TimeWindows or SessionWindows.
+// An aggregate by time as an operator, over windows of a kind: TimeWindows, SlidingWindows or
+// SessionWindows.
 template <class Fold, template <class> class Windows>
 class AggregateByTime : public Timed {
  public:

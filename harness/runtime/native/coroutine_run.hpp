@@ -49,6 +49,9 @@ struct RunPorts {
     std::atomic<uint32_t> order{0};
     std::atomic<const Operator*> balance{nullptr};
     Performance<RealPlatform> does;
+    // by port, where there are several: of one port, `does` has the rate. Of a port with several
+    // senders, nobody counts who sent what
+    std::vector<PortRate> reads, writes;
   };
 
   Run* run = nullptr;
@@ -76,16 +79,10 @@ struct RunPorts {
 
   bool given(uint32_t co) const {
     if (const MergeState* merge = of[co].merge.load(std::memory_order_relaxed))
-      return static_cast<int32_t>(merge->next.load(std::memory_order_relaxed) -
-                                  of[co].order.load(std::memory_order_relaxed)) >= 0;
+      return has_reached(*merge, of[co].order.load(std::memory_order_relaxed));
     const Operator* op = of[co].balance.load(std::memory_order_relaxed);
-    if (op == nullptr) return true;
-    const uint32_t active =
-        static_cast<const BalanceState*>(op->own)->active.load(std::memory_order_relaxed);
-    for (uint32_t way = 0; way < active; ++way) {
-      if (room(op->routes[way].targets->port->index) > 0) return true;
-    }
-    return false;
+    return op == nullptr || has_room(*static_cast<const BalanceState*>(op->own), *op,
+                                     [this](uint32_t port) { return room(port); });
   }
 
   // for policies (seen.hpp)
@@ -106,6 +103,31 @@ struct RunPorts {
   uint32_t index(uint32_t co) const { return workers[co].op->index; }
   Seen seen(uint32_t co, int64_t scheduled_ns, uint32_t needed) {
     return see(*this, co, scheduled_ns, needed);
+  }
+  size_t port_ends() const {
+    size_t ends = 0;
+    for (const Of& each : of) ends += each.inputs.size() + each.outputs.size();
+    return ends;
+  }
+  void add_ports(uint32_t co, std::vector<SeenPort>& ends) const {
+    const Of& each = of[co];
+    for (size_t i = 0; i < each.inputs.size(); ++i)
+      ends.push_back({size(each.inputs[i]), room(each.inputs[i]),
+                      each.reads.empty() ? each.does.reads_per_s : each.reads[i].per_s});
+    for (size_t i = 0; i < each.outputs.size(); ++i)
+      ends.push_back({size(each.outputs[i]), room(each.outputs[i]),
+                      each.writes.empty() || writers(each.outputs[i]).size() > 1
+                          ? each.does.writes_per_s
+                          : each.writes[i].per_s});
+  }
+  void measure_ports(uint32_t co, int64_t turn_ns) {
+    Of& each = of[co];
+    for (size_t i = 0; i < each.reads.size(); ++i)
+      each.reads[i].measure(turn_ns,
+                            run->ports[each.inputs[i]].ring.head().load(std::memory_order_relaxed));
+    for (size_t i = 0; i < each.writes.size(); ++i)
+      each.writes[i].measure(
+          turn_ns, run->ports[each.outputs[i]].ring.tail().load(std::memory_order_relaxed));
   }
 
   void refused(uint32_t co) {
@@ -151,6 +173,7 @@ struct RunPorts {
     does.ends(began_ns, now_ns);
     if ((looks & (RATES | GAIN)) == 0) return;
     does.measure(now_ns - began_ns, workers[co].taken, workers[co].pushed, of[co].outputs.size());
+    if ((looks & PORTS) != 0) measure_ports(co, now_ns - began_ns);
     if ((looks & GAIN) == 0) return;
     int64_t due = gains_at_ns.load(std::memory_order_acquire);
     if (now_ns < due ||
@@ -166,7 +189,7 @@ struct RunPorts {
   }
   void wakes(uint32_t thread, bool suspended) {
     Worker& worker = threads[thread];
-    (suspended ? worker.asleep : worker.idle).stop();
+    end_rest_of(worker, suspended);
     worker.at.store(doing(Activity::SEARCH, 0), std::memory_order_relaxed);
     if (!run->over.load(std::memory_order_acquire))
       worker.rest.store(AWAKE, std::memory_order_relaxed);
@@ -247,13 +270,9 @@ struct Crew {
   void passing(All::Coroutine& co) { ports.hand_over(&ports.workers[co.index]); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker* worker = &ports.workers[co.index];
-    for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
-      const uint32_t kind = slot(first, output_stride, begin)->kind;
-      for (end = begin + 1;
-           kind == DATA && end < count && slot(first, output_stride, end)->kind == DATA;)
-        ++end;
-      deliver(worker, slot(first, output_stride, begin), static_cast<uint32_t>(end - begin));
-    }
+    send_in_runs(
+        count, [&](size_t i) { return slot(first, output_stride, i); },
+        [&](Tuple* run, uint32_t length) { deliver(worker, run, length); });
     return count;  // a run that is over is told to each queue (submit.hpp)
   }
 };
@@ -357,6 +376,8 @@ class CoroutineRun {
     for (uint32_t co = 0; co < all_.count(); ++co) {
       RunPorts::Of& of = ports_.of[co];
       if (of.first != NO_CO) continue;
+      if ((ports_.looks & PORTS) != 0 && of.inputs.size() > 1) of.reads.resize(of.inputs.size());
+      if ((ports_.looks & PORTS) != 0 && of.outputs.size() > 1) of.writes.resize(of.outputs.size());
       for (const uint32_t port : of.inputs) {
         of.batch =
             std::max(of.batch, ports_.run->ports[port].batch.load(std::memory_order_relaxed));

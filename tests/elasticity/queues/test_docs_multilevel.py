@@ -1,4 +1,4 @@
-"""Tests of docs/laws.md: what it shows of laws that place queues works as it stands."""
+"""Tests of docs/explanation/laws.md: what it shows of laws that place queues works as it stands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from harness.elasticity import Bounds, Decides, law_class
 from tests.elasticity.queues.pipelines import Pipeline, drive, make_law, pipeline
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/laws.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs/explanation/laws.md").read_text(
+    encoding="utf-8"
+)
 PART = PAGE.partition("## Laws that place queues")[2].partition("## Writing a law")[0]
 
 

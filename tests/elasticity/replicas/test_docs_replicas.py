@@ -1,4 +1,4 @@
-"""Tests of what docs/laws-millrace.md tells of the law of replicas is what it does."""
+"""Tests of what docs/explanation/laws-millrace.md tells of the law of replicas is what it does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from tests.elasticity.test_docs_laws import PAGE, in_general
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 OWN = (
-    (DOCS / "laws-millrace.md").read_text(encoding="utf-8").partition("## Threads and replicas")[2]
+    (DOCS / "explanation/laws-millrace.md")
+    .read_text(encoding="utf-8")
+    .partition("## Threads and replicas")[2]
 )
 
 

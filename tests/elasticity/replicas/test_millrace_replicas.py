@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -229,7 +228,6 @@ def test_the_cpu_limit_grants_threads_and_has_no_say_in_replicas():
 ENTRY = st.sampled_from([0.0, 1e-9, 5e-324]) | st.floats(0.0, 1e9)
 
 
-@pytest.mark.timeout(180)
 @settings(max_examples=25)
 @given(data=st.data(), operators=st.integers(1, 4), name=st.sampled_from(["millrace", "cstream"]))
 def test_whatever_is_read_decisions_stay_within_bounds_and_repeat(data, operators, name):

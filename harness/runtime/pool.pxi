@@ -1,18 +1,19 @@
-"""The level of the pool: which scheduler threads run and which are suspended (P17 §4.1.5, §4.2.3).
-
-A thread is asked to suspend and does so when it is done with a batch. An operator may keep it for
-long, or for ever. A thread that was asked a period ago and still does not sleep is *unsuspendable*:
-it counts as running, and another one is suspended in its stead. When its operator returns after
-all, it goes to sleep as asked, and the next review evens that out.
-
-FREE: the level is never below one more than the most input ports of an operator that may block (a
-user's own), and than those before barriers; and when every thread that may run is held by such
-operators, or waits for one that is, while ports are ready, one more thread runs, until one of them
-comes back.
-
-Threads are made when the level first needs them and stay until the end of the run. Any thread of
-the program may change the level: one at a time does (`lock`), and nobody once the pool is closed.
-"""
+# pool.pxi - the level of the pool: which scheduler threads run and which are suspended (P17 §4.1.5,
+# §4.2.3); part of engine.pyx.
+#
+# A thread is asked to suspend and does so when it is done with a batch. An operator may keep it for
+# long, or for ever. A thread that was asked a period ago and still does not sleep is
+# *unsuspendable*: it counts as running, and another one is suspended in its stead. When its
+# operator returns after all, it goes to sleep as asked, and the next review evens that out.
+#
+# FREE: the level is never below one more than the most input ports of an operator that may block
+# (a user's own), and than those before barriers; and when every thread that may run is held by such
+# operators, or waits for one that is, while ports are ready, one more thread runs, until one of
+# them comes back or the level leaves others.
+#
+# Threads are made when the level first needs them and stay until the end of the run. Any thread of
+# the program may read or change the level: one at a time does (`lock`), and nobody changes it once
+# the pool is closed.
 
 import os
 import threading
@@ -22,7 +23,7 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint32_t
 from libc.string cimport strncpy
-from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
+from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
 from harness.runtime.native cimport Run, Worker, now_ns, operator_of
 from harness.runtime.path cimport coroutines_of
@@ -33,7 +34,7 @@ from harness.errors import RunFailed, UserError
 from harness.graph.values import MAX_THREADS
 
 
-PERIOD_S = 0.1
+SUSPENSION_S = 0.1
 """The shortest period after which a thread that does not sleep as asked counts as unsuspendable
 [s]: many batches, but of users' code.
 """
@@ -42,6 +43,20 @@ PERIOD_S = 0.1
 @cython.no_gc_clear
 cdef class Pool:
     """The scheduler threads of `plan`; none runs before the first set_level()."""
+
+    cdef Plan plan
+    cdef object lock            # held by a call that reads or changes what follows
+    cdef atomic[bint] closed    # the run ends, or its start is broken off; needs no lock
+    cdef int level              # as requested
+    cdef int created
+    cdef int review_number
+    cdef int extra              # threads that run in the stead of held ones
+    cdef double reviewed_s
+    # suspended threads: the number of the review before which they were asked to suspend
+    cdef dict suspended_since
+    cdef list born              # by thread: when it was made [ns]
+    cdef list searches          # by thread: Worker::searches at the last review
+    cdef set stubborn
 
     def __cinit__(self, Plan plan):
         self.plan = plan
@@ -60,27 +75,36 @@ cdef class Pool:
         if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
             raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
         with self.lock:
-            if not self.closed:
-                self.requested = max(<int> level, <int> self.plan.layout.minimum_threads)
-                self._balance(self.requested + self.extra)
+            if not self.is_closed():
+                self.level = max(<int> level, <int> self.plan.layout.minimum_threads)
+                self._balance(self.level + self.extra)
 
     def close(self):
         """Close the pool: from now on no thread is made, suspended or woken. Returns when no other
         call is doing so any more.
         """
-        self.closed = True
+        self.refuse()
         with self.lock:
             pass
 
+    cdef bint is_closed(self) noexcept:
+        return self.closed.load(memory_order_relaxed)
+
+    cdef void refuse(self) noexcept:
+        """Close the pool without waiting for a call. Relaxed: the lock is the edge to what calls
+        have done.
+        """
+        self.closed.store(True, memory_order_relaxed)
+
     def review(self):
         """Find the unsuspendable threads, and let others run or sleep in their stead; less than
-        PERIOD_S after the last time it does nothing.
+        SUSPENSION_S after the last time it does nothing.
         """
         with self.lock:
             if (
-                self.requested > 0
-                and not self.closed
-                and time.monotonic() - self.reviewed_s >= PERIOD_S
+                self.level > 0
+                and not self.is_closed()
+                and time.monotonic() - self.reviewed_s >= SUSPENSION_S
             ):
                 self._review()
 
@@ -97,31 +121,41 @@ cdef class Pool:
         held = sum([self._held(thread) for thread in runnable])
         if held == len(runnable) and self._something_ready() and self._someone_in_users_code():
             self.extra += 1
-        else:
-            self.extra = min(self.extra, held)
-        self._balance(self.requested + self.extra)
+        else:  # those that are needed so that one runs beside the held ones
+            beside = held + len(self.stubborn) + 1 - self.level
+            self.extra = max(min(self.extra, beside), 0)
+        self._balance(self.level + self.extra)
         self.searches = [self.worker(thread).searches.read() for thread in range(self.created)]
+
+    @property
+    def requested(self):
+        """The level that was requested, or the lowest possible one."""
+        with self.lock:
+            return self.level
 
     @property
     def active(self):
         """Threads that run, or would if there were work."""
-        return sum([not self._asleep(thread) for thread in range(self.created)])
+        with self.lock:
+            return sum([not self._asleep(thread) for thread in range(self.created)])
 
     @property
     def unsuspendable(self):
-        return len(self.stubborn)
+        with self.lock:
+            return len(self.stubborn)
 
     def use(self):
         """Return, of each thread, the time since it was made in which it was allowed to run, and in
         which it was idle [ns].
         """
-        return [
-            (
-                now_ns() - self.born[thread] - self.worker(thread).asleep.read(),
-                self.worker(thread).idle.read(),
-            )
-            for thread in range(self.created)
-        ]
+        with self.lock:
+            return [
+                (
+                    now_ns() - self.born[thread] - self.worker(thread).asleep.read(),
+                    self.worker(thread).idle.read(),
+                )
+                for thread in range(self.created)
+            ]
 
     def _balance(self, int wanted):
         running = [thread for thread in range(self.created) if thread not in self.suspended_since]
@@ -148,7 +182,7 @@ cdef class Pool:
         """Make `missing` threads, as far as the plan has room for them. A stop or Ctrl-C between
         them ends it.
         """
-        while missing > 0 and self.created < MAX_THREADS and not self.closed:
+        while missing > 0 and self.created < MAX_THREADS and not self.is_closed():
             born = now_ns()
             made = start_threads(
                 self.plan, self.plan.first_scheduler + self.created,

@@ -1,4 +1,5 @@
-"""Account of every tuple, made when no thread runs any more (ONCE)."""
+# account.pxi - the account of every tuple, made when no thread runs any more (ONCE); part of
+# engine.pyx.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
