@@ -7,7 +7,7 @@ versions, and an `adaptor.py` that describes both (`Peer`). The program reads a 
 measures it sees an engine (`engine`): warm-up, window, oracle and record are those of our own runs.
 
 A folder may offer several peers: its program with different settings, named `FOLDER` or
-`FOLDER-SETTINGS`. Users' page: docs/peers.md.
+`FOLDER-SETTINGS`. Users' page: docs/how-to/peers.md.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ builds go on.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -39,11 +40,15 @@ def build(peers: Sequence[Peer]) -> int:
 
 def main(names: Sequence[str]) -> int:
     """Build the peers named, or all; returns the exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         return min(build([find_peer(name) for name in names] or list(all_peers().values())), 1)
     except UserError as error:
         print(f"millrace: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("millrace: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
 
 
 if __name__ == "__main__":

@@ -19,10 +19,8 @@ from harness.graph import Graph
 from harness.graph.kinds import SINK, SOURCE, SPLIT
 from harness.machines.host.cpu import CpuCounters, allowed_cpu_numbers, others_share, system_share
 from harness.measurement.cpu_use import Disturbance
-from harness.models import DEFAULT_QUEUE_CAPACITY
 from harness.peers.counts import Counts, Ending
 from harness.peers.peer import Peer
-from harness.peers.plan import plan_of
 from harness.peers.program import ANSWER_S, START_S, PeerProgram
 from harness.runtime.protocol import latency_bounds_ns
 
@@ -37,7 +35,6 @@ class PeerEngine:
     """
 
     minimum_threads = 1
-    batch = 1
 
     def __init__(
         self,
@@ -48,7 +45,8 @@ class PeerEngine:
         capacity: int | None,
     ) -> None:
         """Prepare the run. Raises UserError for a graph that peers do not run."""
-        self.queue_capacity = capacity or DEFAULT_QUEUE_CAPACITY
+        self.queue_capacity = capacity or peer.queue_capacity
+        self.batch = peer.batch
         self.threads = 0  # until it has started
         self.out_of_order = 0
         self.ns_per_flop: float | None = None
@@ -57,7 +55,7 @@ class PeerEngine:
         self._peer = peer
         self._command = command
         self._operators = list(graph.operators.values())
-        self._plan = plan_of(graph, self.queue_capacity, tuples)
+        self._plan = peer.plan(graph, self.queue_capacity, tuples)
         self._bounded = tuples is not None
         self._buckets = len(latency_bounds_ns())
         self._failure: RunFailed | None = None

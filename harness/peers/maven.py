@@ -28,14 +28,14 @@ def recipe(folder: Path, artifact: str) -> dict[str, Any]:
         "-cp",
         "{out}/lib/*",
         "-sourcepath",
-        "{jvm}",
+        "{jvm}:{here}",
         "{here}/Main.java",
     )
     return {
         "folder": folder,
         "version": ("pom.xml", rf"{artifact}</artifactId>\s*<version>([\d.]+)"),
         "tools": (
-            Tool("java", "default-jre-headless"),
+            Tool("java", "default-jre-headless", runs=True),
             Tool("javac", "default-jdk-headless"),
             Tool("mvn", "maven"),
         ),

@@ -22,7 +22,7 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     Raises UserError for a peer that is missing or has another version than requested, and for a
     graph that peers do not run.
     """
-    graph, parameters = build_subject(run)
+    graph, parameters, _ = build_subject(run)
     graph.check()
     peer = find_peer(run.model.name)
     if peer.label != run.model.label:
@@ -34,7 +34,7 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
         graph, peer, peer.filled(peer.command), run.tuples, run.model.queue_capacity
     )
     try:
-        seen = observe(engine, run, graph.flow().copies, announce)
+        seen = observe(engine, run, graph, announce)
     except RunFailed as error:
         return fail_record(record, run, str(error))
     seen.disturbance = engine.disturbance(len(seen.samples))

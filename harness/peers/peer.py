@@ -5,11 +5,14 @@ runtime.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -17,23 +20,36 @@ from pathlib import Path
 
 from harness.errors import RunFailed, UserError
 from harness.files.places import CODE, HARNESS, kept
+from harness.graph import Graph
+from harness.models import DEFAULT_QUEUE_CAPACITY
+from harness.peers.plan import PeerPlan, plan_of
 
 BUILD_FOLDER = kept("build") / "peers"
-SHARED_SOURCES = {"jvm": HARNESS / "peers" / "jvm", "native": HARNESS / "native"}
-"""Folders that several programs share, by their names in commands: on the Java virtual machine;
-with our own runtime."""
+SHARED_SOURCES = {
+    "jvm": HARNESS / "peers" / "jvm",
+    "rust": HARNESS / "peers" / "rust",
+    "native": HARNESS / "native",
+}
+"""Folders that several programs share, by their names in commands: on the Java virtual machine; in
+Rust; with our own runtime."""
 
 STAMP_FILE = "built.json"
 LONGEST_BUILD_S = 1800.0  # a first build downloads what the lock files name
-KEPT_WORDS = 3  # lines of a failed build in the error message
+JIT_WARMUP_S = 1.0  # for the compiler of a Java virtual machine
+KEPT_WORDS = 3  # lines of a failed build in the error message, if none names an error
+ERROR = re.compile(r"\b(error|fatal)\b", re.IGNORECASE)
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # of a terminal: colours
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A program that a build or a run needs, and the Debian package that has it."""
+    """A program that a build needs, and the Debian package that has it. `runs`: a run needs it,
+    too.
+    """
 
     command: str
     package: str
+    runs: bool = False
 
     @property
     def is_here(self) -> bool:
@@ -57,6 +73,11 @@ class Peer:
     version: tuple[str | Sequence[str], str]
     tools: Sequence[Tool] = ()
     build: Sequence[Sequence[str]] = ()  # commands, one after the other, in its folder
+    batch: int = 1  # tuples that it hands on at once, at most
+    batching: str = "one tuple at each hand-over"  # the same for readers, in about ten words
+    queue_capacity: int = DEFAULT_QUEUE_CAPACITY  # tuples, unless the user gives a number
+    # True if it runs nothing but chains of one length between one source and one sink
+    chains_only: bool = False
     ordered: bool = True  # True if it guarantees that a path's tuples arrive in order
     # time for compilers at run time, before the test for a stationary state [s]
     warmup_s: float = 0.0
@@ -68,8 +89,11 @@ class Peer:
 
     @property
     def missing(self) -> Tool | None:
-        """The first tool that this machine lacks."""
-        return next((tool for tool in self.tools if not tool.is_here), None)
+        """The first tool that this machine lacks: of those for a build, or, once that is done, for
+        a run.
+        """
+        needed = [tool for tool in self.tools if tool.runs or self._stamped is None]
+        return next((tool for tool in needed if not tool.is_here), None)
 
     @property
     def sources(self) -> list[Path]:
@@ -97,19 +121,24 @@ class Peer:
         return sha256(said).hexdigest()[:16]
 
     @property
-    def built_version(self) -> str | None:
-        """The version that was built from the files as they are now; None if none was."""
-        if not self.build:
-            return self._find_version() if self.missing is None else None
+    def _stamped(self) -> str | None:
+        """The version that was built from the files as they are now."""
         try:
             stamp = json.loads((self.out / STAMP_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return (
-            str(stamp["version"])
-            if stamp.get("digest") == self.digest and self.missing is None
-            else None
-        )
+        return str(stamp["version"]) if stamp.get("digest") == self.digest else None
+
+    @property
+    def built_version(self) -> str | None:
+        """The version that a run would have now; None if it cannot run. A program that is part of
+        the machine and not of the build, such as a Java virtual machine, is asked each time.
+        """
+        if self.missing is not None or (self.build and self._stamped is None):
+            return None
+        where, _ = self.version
+        is_of_machine = not isinstance(where, str) and not where[0].startswith("{out}")
+        return self._find_version() if is_of_machine or not self.build else self._stamped
 
     @property
     def label(self) -> str:
@@ -124,6 +153,16 @@ class Peer:
             )
             raise UserError(f"peer {self.name} {why}")
         return f"{self.name} {version}"
+
+    def plan(self, graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
+        """Return the plan of a checked graph. Raises UserError for one that it does not run."""
+        plan = plan_of(graph, capacity, tuples, self.batch)
+        if self.chains_only and not plan.chains:
+            raise UserError(
+                f"peer {self.name} runs chains of one length between one source and one sink, with "
+                f"a split behind the source only; graph {graph.name!r} has another shape"
+            )
+        return plan
 
     def make(self) -> str:
         """Build it, unless that is done; return its version. Raises RunFailed if a command of the
@@ -161,26 +200,46 @@ class Peer:
 
 
 def _run(words: Sequence[str], folder: Path) -> str:
-    """Return the output of a command. Raises RunFailed with its last words if it fails."""
+    """Return the output of a command. Raises RunFailed with its first error if it fails. Whatever
+    interrupts us ends the command and all that it has started.
+    """
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             words,
             cwd=folder,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            timeout=LONGEST_BUILD_S,
-            check=False,
+            start_new_session=True,
         )
     except OSError as error:
         raise RunFailed(f"{words[0]}: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise RunFailed(f"{words[0]}: not done after {LONGEST_BUILD_S:g} s") from error
-    said = done.stdout + done.stderr
-    if done.returncode != 0:
-        last = " / ".join(line.strip() for line in said.strip().splitlines()[-KEPT_WORDS:])
+    try:
+        said, _ = process.communicate(timeout=LONGEST_BUILD_S)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise RunFailed(f"{words[0]}: not done after {LONGEST_BUILD_S:g} s") from error
+        raise
+    if process.returncode != 0:
         raise RunFailed(
-            f"{Path(words[0]).name} ended with exit code {done.returncode}: {last[:400]}"
+            f"{Path(words[0]).name} ended with exit code {process.returncode}: "
+            f"{_first_error(said)[:400]}"
         )
     return said
+
+
+def _first_error(said: str) -> str:
+    """Return the first line that names an error, without what colours it, and the cause that Cargo
+    writes last; of output without such a line its end.
+    """
+    lines = [line.strip() for line in ESCAPES.sub("", said).splitlines() if line.strip()]
+    first = next((line for line in lines if ERROR.search(line) and not line.endswith(":")), None)
+    if first is None:
+        return " / ".join(lines[-KEPT_WORDS:])
+    first = first.removesuffix(" -> [Help 1]")
+    return f"{first}: {lines[-1]}" if "Caused by:" in lines else first

@@ -3,10 +3,14 @@ Lines of words:
 
   payload BYTES
   capacity TUPLES                       of a queue
+  batch TUPLES                          handed on at once; 1: each by itself
   tuples N                              of each source; -1: until the command to stop
   operator KIND COST BUSY PORTS         a line each, numbered from 0; KIND is source, work or
                                         sink; COST in dependent floating-point operations,
                                         BUSY in ns: one of them is 0; PORTS output ports
+  gap OPERATOR NS                       from one tuple of a source to the next; without this
+                                        line it sends at full speed. Tuple n is due n times
+                                        the gap after the start, and is born then
   stream OPERATOR PORT OPERATOR STEP    from an output port to the next operator; STEP is
                                         added to the tuple's path
 
@@ -18,7 +22,7 @@ the thread that submits to it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.engine.conservation import Stream
@@ -27,13 +31,17 @@ from harness.graph import Graph, Operator
 from harness.graph.kinds import SINK, SOURCE, SPLIT, WORK
 from harness.models.analysis import paths_of
 
+HEADER_BYTES = 32  # of a tuple besides its payload, about
+BATCH_BYTES = 64 * 1024
+"""Most memory of a batch: several of them fit into the second-level cache of a CPU."""
+
 
 @dataclass(frozen=True)
 class PeerPlan:
     """Plan of a graph. `places`: the place in the graph of each operator of the program; `folded`:
     by the place of a split that the program does not have, the place of the operator that does its
     work. `streams` and `order` are the graph's own; `ordered`: True if each path can be
-    distinguished.
+    distinguished; `chains`: True if it is chains of one length between one source and one sink.
     """
 
     text: str
@@ -41,6 +49,7 @@ class PeerPlan:
     folded: dict[int, int]
     streams: Sequence[Stream]
     ordered: bool
+    chains: bool
 
     def by_place(self, counts: Sequence[int]) -> list[int]:
         """Return counts by operator of the program as counts by operator of the graph."""
@@ -55,8 +64,10 @@ class PeerPlan:
         return place
 
 
-def plan_of(graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
-    """Return the plan of a checked graph. Raises UserError for an operator that peers lack."""
+def plan_of(graph: Graph, capacity: int, tuples: int | None, batch: int = 1) -> PeerPlan:
+    """Return the plan of a checked graph. `batch`: tuples that are handed on at once, fewer where
+    they are large. Raises UserError for an operator that peers lack.
+    """
     operators = list(graph.operators.values())
     for operator in operators:
         _check(operator)
@@ -92,6 +103,7 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
     lines = [
         f"payload {graph.payload}",
         f"capacity {capacity}",
+        f"batch {max(1, min(batch, BATCH_BYTES // (HEADER_BYTES + graph.payload)))}",
         f"tuples {-1 if tuples is None else tuples}",
     ]
     for place in places:
@@ -102,12 +114,16 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
             f"{operators[last].outputs}"
         )
     for place in places:
+        if operators[place].rate is not None:
+            lines.append(f"gap {number[place]} {1e9 / operators[place].rate!r}")
+    for place in places:
         for stream in leaving[_last(place, ways)]:
             lines.append(
                 f"stream {number[place]} {stream[1]} {number[stream[2]]} {steps.get(stream, 0)}"
             )
     ordered = all(paths[place] is not None for place in range(len(operators)))
-    return PeerPlan("\n".join(lines) + "\n", places, folded, streams, ordered)
+    chains = _are_chains(operators, {place: _last(place, ways) for place in places}, leaving)
+    return PeerPlan("\n".join(lines) + "\n", places, folded, streams, ordered, chains)
 
 
 def _last(place: int, ways: dict[int, int]) -> int:
@@ -119,10 +135,37 @@ def _last(place: int, ways: dict[int, int]) -> int:
     return place
 
 
+def _are_chains(
+    operators: Sequence[Operator], last: Mapping[int, int], leaving: Mapping[int, Sequence[Stream]]
+) -> bool:
+    """Return True if the operators form chains of one length between one source and one sink.
+    `last`: by the place of an operator, that of the operator whose output ports it has.
+    """
+    sources, sinks = (
+        [place for place in last if operators[place].kind is kind] for kind in (SOURCE, SINK)
+    )
+    if len(sources) != 1 or len(sinks) != 1:
+        return False
+    after = {place: [stream[2] for stream in leaving[end]] for place, end in last.items()}
+    if len(after[sources[0]]) != operators[last[sources[0]]].outputs:
+        return False  # it sends a tuple several ways
+    passed, lengths = 2, set()
+    for place in after[sources[0]]:
+        length = 0
+        while len(after[place]) == 1:
+            place, length = after[place][0], length + 1
+        if place != sinks[0]:
+            return False
+        lengths.add(length)
+        passed += length
+    # An operator of two chains is passed twice, one of no chain not at all.
+    return len(lengths) == 1 and passed == len(last)
+
+
 def _check(operator: Operator) -> None:
     """Raise UserError for features that peers do not have."""
     odd = {
-        "a source with a rate": operator.rate is not None or bool(operator.rates),
+        "a source with bursts of rates": bool(operator.rates),
         "a source with window punctuations": operator.window > 0,
         "work in bursts of costs": bool(operator.costs),
         "work with a selectivity": operator.kind is WORK and operator.selectivity < 1.0,
@@ -132,6 +175,5 @@ def _check(operator: Operator) -> None:
     for what, is_so in odd.items():
         if is_so:
             raise UserError(
-                f"peers run sources at full speed, work, splits in turn and sinks, not {what}: "
-                f"{operator.name!r}"
+                f"peers run sources, work, splits in turn and sinks, not {what}: {operator.name!r}"
             )

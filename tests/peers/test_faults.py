@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -24,6 +25,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 pytestmark = pytest.mark.heavy
+
+
+PATIENCE = {
+    "hang when asked": (engine, "ANSWER_S"),
+    "hang when told to stop": (engine, "CUT_S"),
+    "hang at the end": (program, "END_S"),
+}
+"""The limit that a fault runs into, so that it alone is short and no healthy answer is too late."""
 
 
 def faulty(fault: str, **options: object) -> Peer:
@@ -47,10 +56,8 @@ def run(
 ) -> dict:
     """The record of a short run of a pipeline in a peer with a fault."""
     monkeypatch.setattr(measure, "find_peer", lambda name: faulty(fault, **options))
-    monkeypatch.setattr(engine, "ANSWER_S", 1.0)
-    monkeypatch.setattr(engine, "START_S", 5.0)
-    monkeypatch.setattr(engine, "CUT_S", 1.0)
-    monkeypatch.setattr(program, "END_S", 1.0)
+    if fault in PATIENCE:
+        monkeypatch.setattr(*PATIENCE[fault], 1.0)
     spec = run_of(
         "pipeline",
         {"operators": 3},
@@ -118,7 +125,7 @@ def test_a_peer_that_breaks_down_has_failed_within_its_time(monkeypatch, fault, 
     record = run(monkeypatch, fault, tuples=None)
     assert not record["correct"]
     assert words in record["error"]
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 90  # it would hang for 100 s
 
 
 def test_a_peer_that_does_not_start_has_failed_within_its_time(monkeypatch):
@@ -163,19 +170,24 @@ PeerEngine.start = lambda self: (started(self), os.kill(os.getpid(), signal.SIGS
 @pytest.mark.parametrize(
     ("harm", "words"), [("", "killed after 5 s without an answer"), (CRASH, "killed by SIGSEGV")]
 )
-def test_no_program_outlives_its_measuring_process(harm, words):
+def test_neither_program_nor_files_outlive_the_measuring_process(
+    harm, words, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program_file = str(HERE / "faulty.py")  # that of another checkout is not ours
     code = CHILD.format(here=str(HERE), fault="hang when asked", harm=harm)
     spec = run_of("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", duration_s=0.1)
     record = run_in_fresh_process(spec, 5.0, command=[sys.executable, "-c", code])
     validate_record(record)
     assert words in record["error"] and record["peer"] == "faulty 1.0"
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while (
-        any("faulty.py" in " ".join(_command(each)) for each in psutil.process_iter())
+        any(program_file in _command(each) for each in psutil.process_iter())
         and time.monotonic() < deadline
     ):
         time.sleep(0.05)
-    assert not [each for each in psutil.process_iter() if "faulty.py" in " ".join(_command(each))]
+    assert not [each for each in psutil.process_iter() if program_file in _command(each)]
+    assert list(tmp_path.iterdir()) == []
 
 
 def _command(process: psutil.Process) -> list[str]:

@@ -29,7 +29,7 @@ def test_a_run_in_a_peer_is_reported_like_any_other(capsys):
         == 0
     )
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "pipeline operators=2 cost=100 payload=128"
+    assert lines[0] == "pipeline operators=2 cost=100 payload=128 rate=0"
     assert lines[1].startswith("asyncio 3.") and lines[1].endswith(
         ": 1 thread (those of sources included), queues of 1000 tuples"
     )

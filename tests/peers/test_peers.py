@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import psutil
 import pytest
+from harness.runtime.engine import ns_per_flop
 
 import harness.measurement.observe as observe
 from harness.measurement.records import validate_record
@@ -14,7 +15,7 @@ from harness.peers import all_peers, find_peer
 from harness.peers.maven import CLUSTER_WARMUP_S
 from harness.peers.measure import measure_peer
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.heavy
 
 SHAPES = {
     "pipeline": {"operators": 4, "cost": 40, "payload": 128},
@@ -46,9 +47,14 @@ def spec(peer, topology, parameters, **options) -> Run:
 @pytest.mark.parametrize("topology", list(SHAPES))
 def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     before = set(psutil.Process().children(recursive=True))
-    record = measure_peer(spec(peer, topology, SHAPES[topology], tuples=TUPLES)) | {"commit": None}
-    validate_record(record)
-    assert record["error"] is None and record["correct"] and record["drained"] and record["settled"]
+    for _ in range(10):  # others may have the CPU while a program measures its speed
+        record = measure_peer(spec(peer, topology, SHAPES[topology], tuples=TUPLES))
+        record |= {"commit": None}
+        validate_record(record)
+        assert record["error"] is None and record["correct"]
+        if peer.name == "asyncio" or record["host"]["ns_per_flop"] < 3 * ns_per_flop():
+            break
+    assert record["drained"] and record["settled"]
     assert record["tuples_sent"] == record["tuples_received"] == TUPLES
     assert (
         record["tuples_in_flight"] == 0 and record["conservation"] == [] and record["checksum_ok"]
@@ -66,22 +72,36 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     assert round(executed) == TUPLES * {"pipeline": 5, "data-parallel": 3, "mix": 4}[topology], (
         "source, split and work"
     )
-    assert (
-        record["host"]["ns_per_flop"] > 0
-        and record["threads_total"] > 0
-        and record["duration_s"] > 0
-    )
+    assert record["host"]["ns_per_flop"] > 0
+    if peer.name != "asyncio":
+        assert record["host"]["ns_per_flop"] < 3 * ns_per_flop(), "compiled code multiplies as ours"
+    assert record["threads_total"] > 0 and record["duration_s"] > 0
     assert set(psutil.Process().children(recursive=True)) <= before
+
+
+def test_full_queues_behind_copies_and_in_front_of_joins_lose_nothing(peer):
+    if peer.chains_only:
+        pytest.skip(f"peer {peer.name} runs chains only")
+    record = measure_peer(
+        spec(peer, "bushy", {"cost": 1, "payload": 8}, tuples=5000, queue_capacity=16)
+    )
+    assert record["error"] is None and record["correct"] and record["drained"]
+    assert record["tuples_received"] == 5000
 
 
 def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer, monkeypatch):
     monkeypatch.setattr(observe, "STOP_S", 0.0)  # no time to drain
     parameters = {"operators": 6, "cost": 3_000_000, "payload": 128}  # milliseconds a tuple
-    record = measure_peer(
-        spec(peer, "pipeline", parameters, duration_s=0.2, warmup=0.0, queue_capacity=256)
-    ) | {"commit": None}
-    validate_record(record)
-    assert record["error"] is None and record["correct"]
+    for duration_s in (0.2, 2.0, 20.0):  # others may have the CPUs for a while
+        record = measure_peer(
+            spec(
+                peer, "pipeline", parameters, duration_s=duration_s, warmup=0.0, queue_capacity=256
+            )
+        ) | {"commit": None}
+        validate_record(record)
+        assert record["error"] is None and record["correct"]
+        if record["tuples_sent"] > record["tuples_received"]:
+            break
     assert record["tuples_sent"] == record["tuples_received"] + record["tuples_in_flight"]
     assert record["drained"] == (record["tuples_in_flight"] == 0)
     assert record["tuples_sent"] > record["tuples_received"]
@@ -93,27 +113,16 @@ def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer, monkeypatc
     )
 
 
-def test_busy_operators_take_their_time(peer, tmp_path):
-    file = tmp_path / "busy.yaml"
+def test_a_source_with_a_rate_stamps_tuples_when_they_are_due(peer, tmp_path):
+    file = tmp_path / "paced.yaml"
     file.write_text(
-        "operators: [{source: in}, {work: a, busy_us: 2000}, {sink: out}]\nstreams: [in -> a, a -> "
-        "out]\n"
+        "operators: [{source: in, rate: 500}, {work: a, busy_us: 4000}, {sink: out}]\n"
+        "streams: [in -> a, a -> out]\n"
     )
     record = measure_peer(
-        run_of("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100)
+        run_of("paced", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100)
     )
-    assert record["correct"] and record["tuples_received"] == 100
-    assert record["duration_s"] >= 0.2, "100 tuples of 2 ms each, one after the other"
-
-
-@pytest.mark.parametrize("name", ["tbb-pipeline", pytest.param("flink", marks=pytest.mark.slow)])
-def test_a_graph_that_a_program_does_not_run_is_told_with_the_reason(name):
-    found = find_peer(name)
-    if found.built_version is None:
-        pytest.skip(f"peer {name} is not built here (make peers)")
-    record = measure_peer(spec(found, "bushy", {"cost": 1}, tuples=10))
-    assert (
-        record["error"].startswith(f"peer {name} ended with exit code ")
-        and "splits behind" in record["error"]
-    )
-    assert not record["correct"]
+    assert record["error"] is None and record["correct"] and record["tuples_received"] == 100
+    assert record["duration_s"] >= 0.4, "100 tuples of 4 ms each, one after the other"
+    # Tuple 96 is due after 192 ms, and 96 before it take 384: the wait is in its latency.
+    assert record["latency_ns"]["max"] >= 192e6

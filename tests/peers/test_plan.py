@@ -9,6 +9,7 @@ import pytest
 import topologies
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.peers import all_peers, find_peer
 from harness.peers.plan import plan_of
 
 
@@ -24,7 +25,7 @@ def test_the_operator_before_a_split_gets_its_output_ports():
     graph, _ = topologies.build("mix", {"width": 2, "depth": 2, "cost": 30, "payload": 9}, seed=0)
     plan = plan_of(graph, 7, None)
     assert plan.text.splitlines() == [
-        "payload 9", "capacity 7", "tuples -1",
+        "payload 9", "capacity 7", "batch 1", "tuples -1",
         "operator source 0 0 2",
         *["operator work 30 0 1"] * 4,
         "operator sink 0 0 0",
@@ -94,9 +95,75 @@ def test_what_peers_do_not_run_is_told_with_its_name(add, words):
         plan_of(graph, 7, None)
 
 
-def test_sources_that_keep_a_time_or_mark_windows_are_told_too():
-    for options, words in (({"rate": 10.0}, "a rate"), ({"window": 10}, "window punctuations")):
+def test_a_batch_is_smaller_where_tuples_are_large():
+    for payload, batch in ((8, 256), (480, 128), (4064, 16), (1_000_000, 1)):
+        graph = Graph("large", payload)
+        graph.connect(graph.source("in"), graph.sink("out"))
+        assert f"batch {batch}" in plan_of(graph, 7, 5, 256).text.splitlines()
+
+
+def test_a_source_with_a_rate_gets_the_time_between_its_tuples():
+    graph = Graph("paced", 8)
+    graph.connect(graph.source("fast"), graph.sink("one"))
+    graph.connect(graph.source("slow", rate=400.0), graph.sink("other"))
+    assert lines_of(graph, "gap") == ["2 2500000.0"]
+
+
+def test_sources_with_bursts_or_windows_are_told_too():
+    for options, words in (
+        ({"rates": [(0.1, 10.0), (0.1, 0)]}, "bursts of rates"),
+        ({"window": 10}, "window punctuations"),
+    ):
         graph = Graph("odd", 8)
         graph.connect(graph.source("in", **options), graph.sink("out"))
         with pytest.raises(UserError, match=words):
             plan_of(graph, 7, None)
+
+
+@pytest.mark.parametrize(
+    ("shape", "given", "is_run"),
+    [
+        ("pipeline", {"operators": 3}, True),
+        ("pipeline", {"operators": 1}, True),
+        ("data-parallel", {"width": 3}, True),
+        ("mix", {"width": 3, "depth": 2}, True),
+        ("bushy", {}, False),
+    ],
+)
+@pytest.mark.parametrize("name", [name for name, each in all_peers().items() if each.chains_only])
+def test_a_peer_of_chains_refuses_other_graphs_before_anything_starts(name, shape, given, is_run):
+    graph, _ = topologies.build(shape, given, seed=0)
+    if is_run:
+        find_peer(name).plan(graph, 7, None)
+        return
+    with pytest.raises(UserError, match=f"peer {name} runs chains of one length between one"):
+        find_peer(name).plan(graph, 7, None)
+
+
+def _fan(graph, source, sink):
+    graph.connect(source, sink.input(0))
+    graph.connect(source, sink.input(1))
+
+
+def _lengths(graph, source, sink):
+    split, work = graph.split("split", 2), graph.work("a", cost=1)
+    graph.connect(source, split)
+    graph.connect(split.output(0), sink.input(0))
+    graph.connect(split.output(1), work)
+    graph.connect(work, sink.input(1))
+
+
+def _join(graph, source, sink):
+    split, work = graph.split("split", 2), graph.work("a", cost=1, inputs=2)
+    graph.connect(source, split)
+    graph.connect(split.output(0), work.input(0))
+    graph.connect(split.output(1), work.input(1))
+    graph.connect(work, sink.input(0))
+
+
+@pytest.mark.parametrize("made", [_fan, _lengths, _join])
+def test_chains_are_all_as_long_and_share_nothing(made):
+    graph = Graph("odd", 8)
+    source, sink = graph.source("in"), graph.sink("out", inputs=1 if made is _join else 2)
+    made(graph, source, sink)
+    assert not plan_of(graph, 7, None).chains

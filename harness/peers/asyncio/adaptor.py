@@ -10,6 +10,7 @@ PEERS = (
     Peer(
         name="asyncio",
         title="Python's asyncio: a task an operator, an asyncio.Queue before each, one thread",
+        batching="one tuple a put",
         folder=HERE,
         command=("{python}", "-P", "{here}/program.py"),
         version=(

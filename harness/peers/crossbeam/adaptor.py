@@ -1,32 +1,25 @@
-"""Rust with crossbeam-channel, which Cargo.lock pins. It is compiled for the processor at hand, as
-our runtime is.
-"""
+"""Rust with crossbeam-channel: threads, and bounded channels between them."""
 
 from pathlib import Path
 
-from harness.peers.peer import Peer, Tool
+from harness.peers.cargo import recipe
+from harness.peers.peer import Peer
+
+RECIPE = recipe(Path(__file__).resolve().parent, "crossbeam-channel")
 
 PEERS = (
     Peer(
         name="crossbeam",
         title="Rust: a thread an operator, a bounded crossbeam channel before each, tuples by "
         "value",
-        folder=Path(__file__).resolve().parent,
-        command=("{out}/target/release/peer",),
-        version=("Cargo.lock", r'name = "crossbeam-channel"\nversion = "([\d.]+)"'),
-        tools=(Tool("cargo", "cargo"),),
-        build=(
-            (
-                "cargo",
-                "build",
-                "--quiet",
-                "--release",
-                "--locked",
-                "--target-dir",
-                "{out}/target",
-                "--config",
-                'build.rustflags=["-Ctarget-cpu=native"]',
-            ),
-        ),
+        batching="one tuple a send",
+        **RECIPE,
+    ),
+    Peer(
+        name="crossbeam-batched",
+        title="the same, with boxed vectors of tuples in the channels, which are used again",
+        batch=128,
+        batching="boxed vectors of up to 128 tuples a send, used again",
+        **RECIPE,
     ),
 )

@@ -1,35 +1,35 @@
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
+import millrace.Chains;
 import millrace.Counted;
 import millrace.Plan;
 import millrace.Run;
 import millrace.Tally;
 import millrace.Tuple;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.functions.OpenContext;
-import org.apache.flink.api.common.functions.Partitioner;
+import org.apache.flink.api.common.functions.RichMapFunction;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.connector.sink2.Sink;
+import org.apache.flink.api.connector.sink2.SinkWriter;
+import org.apache.flink.api.connector.sink2.WriterInitContext;
+import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.connector.datagen.source.DataGeneratorSource;
+import org.apache.flink.connector.datagen.source.GeneratorFunction;
 import org.apache.flink.streaming.api.datastream.DataStream;
-import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
-import org.apache.flink.streaming.api.functions.ProcessFunction;
-import org.apache.flink.streaming.api.functions.sink.legacy.RichSinkFunction;
-import org.apache.flink.streaming.api.functions.source.legacy.RichSourceFunction;
-import org.apache.flink.util.Collector;
 
 /**
  * Chains of one length between a source and a sink, in Flink: the steps of all chains are one operator each, as many times parallel as there
  * are chains, which is how Flink writes data parallelism.
  */
 public final class Main implements Run.Engine {
-    private static final int DEPLOYED_S = 40;
     private static final int BUFFERS = 10; // of a stream between tasks, by Flink's defaults: 2 of its own and 8 that float
     private static final int BUFFER_BYTES = 32 << 10;
-    private static final int TUPLE_BYTES = 41; // that a tuple takes besides its payload, about
+    private static final long LEFT = -1; // number of a tuple that an operator has counted as not executed
+    private static final int TUPLE_BYTES = 32; // that a tuple takes besides its payload, about
 
     private static volatile boolean started; // sources are silent before
     private static CountDownLatch deployed;
@@ -40,22 +40,16 @@ public final class Main implements Run.Engine {
     private Main(Plan plan) {
         this.plan = plan;
         Counted.watch(plan);
-        List<List<Integer>> chains = chains(plan);
-        int width = chains.size();
-        int depth = chains.get(0).size();
+        Chains chains = new Chains(plan);
+        int width = chains.width();
+        int depth = chains.depth();
         boolean chaining = Boolean.getBoolean("chaining");
         threads = chaining ? (width == 1 ? 1 : width + 2) : width * depth + 2;
         deployed = new CountDownLatch(width * depth + 2);
         Thread job = new Thread(() -> execute(chains, chaining));
         job.setDaemon(true);
         job.start();
-        try {
-            if (!deployed.await(DEPLOYED_S, TimeUnit.SECONDS)) {
-                throw new IllegalStateException(deployed.getCount() + " operators were not deployed within " + DEPLOYED_S + " s");
-            }
-        } catch (InterruptedException problem) {
-            throw new IllegalStateException(problem);
-        }
+        Run.awaitDeployed(deployed);
     }
 
     public static void main(String[] words) {
@@ -82,9 +76,9 @@ public final class Main implements Run.Engine {
         return Counted.await(plan, ms);
     }
 
-    private void execute(List<List<Integer>> chains, boolean chaining) {
+    private static void execute(Chains chains, boolean chaining) {
         try {
-            int width = chains.size();
+            int width = chains.width();
             Configuration settings = new Configuration();
             settings.set(TaskManagerOptions.NUM_TASK_SLOTS, width);
             settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, MemorySize.ofMebiBytes(128));
@@ -94,107 +88,60 @@ public final class Main implements Run.Engine {
             if (!chaining) {
                 environment.disableOperatorChaining();
             }
-            TypeInformation<Tuple> tuples = TypeInformation.of(Tuple.class);
-            DataStream<Tuple> stream = environment.addSource(new Source(plan.operators.indexOf(find("source"))), tuples).setParallelism(1);
+            TypeInformation<Tuple> tuples = new TupleInformation();
+            DataGeneratorSource<Tuple> source = new DataGeneratorSource<>(new Make(chains.source), Long.MAX_VALUE, tuples);
+            DataStream<Tuple> stream =
+                    environment.fromSource(source, WatermarkStrategy.noWatermarks(), "source", tuples).setParallelism(1);
             if (width > 1) {
-                stream = stream.partitionCustom(new InTurn(), tuple -> tuple.sequence);
+                stream = stream.rebalance();
             }
-            for (int step = 0; step < chains.get(0).size(); step++) {
+            for (int step = 0; step < chains.depth(); step++) {
                 int at = step;
-                int[] numbers = chains.stream().mapToInt(chain -> chain.get(at)).toArray();
-                SingleOutputStreamOperator<Tuple> next = stream.process(new Step(numbers), tuples);
-                stream = next.setParallelism(width);
+                int[] numbers = chains.chains.stream().mapToInt(chain -> chain.operators()[at]).toArray();
+                stream = stream.map(new Step(numbers)).returns(tuples).setParallelism(width);
             }
-            stream.addSink(new Sink(plan.operators.indexOf(find("sink")))).setParallelism(1);
+            stream.sinkTo(new End(chains.sink)).setParallelism(1);
             environment.execute();
         } catch (Throwable problem) {
             Run.fail(problem);
         }
     }
 
-    private Plan.Operator find(String kind) {
-        List<Plan.Operator> found = plan.operators.stream().filter(operator -> operator.kind().equals(kind)).toList();
-        if (found.size() != 1) {
-            throw new IllegalArgumentException("this program runs graphs of one source and one sink");
-        }
-        return found.get(0);
-    }
-
-    private List<List<Integer>> chains(Plan plan) {
-        int sink = plan.operators.indexOf(find("sink"));
-        List<List<Integer>> chains = new ArrayList<>();
-        for (List<Plan.Stream> port : find("source").ports()) {
-            List<Integer> chain = new ArrayList<>();
-            List<Plan.Stream> streams = port;
-            while (true) {
-                if (streams.size() != 1) {
-                    throw new IllegalArgumentException("this program sends a tuple one way");
-                }
-                int next = streams.get(0).target();
-                if (next == sink) {
-                    break;
-                }
-                chain.add(next);
-                if (plan.operators.get(next).ports().size() != 1) {
-                    throw new IllegalArgumentException("this program has splits behind the source only");
-                }
-                streams = plan.operators.get(next).ports().get(0);
-            }
-            if (!chains.isEmpty() && chain.size() != chains.get(0).size()) {
-                throw new IllegalArgumentException("this program runs chains of one length");
-            }
-            chains.add(chain);
-        }
-        return chains;
-    }
-
-    /** Tuples go to the chains in turn. */
-    public static final class InTurn implements Partitioner<Long> {
-        @Override
-        public int partition(Long sequence, int ways) {
-            return (int) (sequence % ways);
-        }
-    }
-
-    public static final class Source extends RichSourceFunction<Tuple> {
+    /**
+     * The source, as Flink's own generator: a function of the number of a tuple. It never returns after the last one, as a job whose source
+     * has ended would begin to shut down while tuples are counted.
+     */
+    public static final class Make implements GeneratorFunction<Long, Tuple> {
         private final int number;
-        private volatile boolean canceled;
+        private transient Tally tally;
 
-        Source(int number) {
+        Make(int number) {
             this.number = number;
         }
 
         @Override
-        public void open(OpenContext context) {
+        public void open(SourceReaderContext context) {
+            tally = Run.tally(number);
             deployed.countDown();
         }
 
         @Override
-        public void run(SourceContext<Tuple> out) throws Exception {
-            while (!started && !canceled) {
+        public Tuple map(Long sequence) throws InterruptedException {
+            while (!started) {
                 Thread.sleep(1);
             }
-            Tally tally = Run.tally(number);
-            int width = Run.plan.operators.get(number).ports().size();
-            for (Tuple tuple = tally.send(Run.plan.limit); tuple != null; tuple = tally.send(Run.plan.limit)) {
-                tuple.path = (int) (tuple.sequence % width); // which chain it takes: the order of each is checked
-                out.collect(tuple);
-                tally.count();
+            Tuple tuple = tally.send(Run.plan.limit);
+            if (tuple == null) {
+                Counted.end(number);
+                Thread.sleep(Long.MAX_VALUE);
             }
-            Counted.end(number);
-            while (!canceled) { // a job whose source has ended would begin to shut down while tuples are counted
-                Thread.sleep(10);
-            }
-        }
-
-        @Override
-        public void cancel() {
-            canceled = true;
+            tally.count();
+            return tuple;
         }
     }
 
     /** One step of all chains; each instance is the operator of one of them. */
-    public static final class Step extends ProcessFunction<Tuple, Tuple> {
+    public static final class Step extends RichMapFunction<Tuple, Tuple> {
         private final int[] numbers;
         private transient Tally tally;
 
@@ -204,37 +151,53 @@ public final class Main implements Run.Engine {
 
         @Override
         public void open(OpenContext context) {
-            tally = Run.tally(numbers[getRuntimeContext().getTaskInfo().getIndexOfThisSubtask()]);
             deployed.countDown();
         }
 
         @Override
-        public void processElement(Tuple tuple, Context context, Collector<Tuple> out) {
-            if (!tally.leaves(tuple.sequence)) {
+        public Tuple map(Tuple tuple) {
+            if (tuple.sequence < 0) {
+                return tuple;
+            }
+            if (tally == null) { // `rebalance` begins anywhere, and goes on in turn: the first tuple tells which chain this is
+                tally = Run.tally(numbers[(int) (tuple.sequence % numbers.length)]);
+            }
+            tuple.path = (int) (tuple.sequence % numbers.length);
+            if (tally.leaves(tuple.sequence)) {
+                tuple.sequence = LEFT;
+            } else {
                 tuple.value = tally.work(tuple.value);
-                out.collect(tuple);
                 tally.count();
             }
+            return tuple;
         }
     }
 
-    public static final class Sink extends RichSinkFunction<Tuple> {
+    public static final class End implements Sink<Tuple> {
         private final int number;
-        private transient Tally tally;
 
-        Sink(int number) {
+        End(int number) {
             this.number = number;
         }
 
         @Override
-        public void open(OpenContext context) {
-            tally = Run.tally(number);
+        public SinkWriter<Tuple> createWriter(WriterInitContext context) {
+            Tally tally = Run.tally(number);
             deployed.countDown();
-        }
+            return new SinkWriter<>() {
+                @Override
+                public void write(Tuple tuple, Context context) {
+                    if (tuple.sequence >= 0) {
+                        tally.receive(tuple.sequence, tuple.born, tuple.value, tuple.path, tuple.payload);
+                    }
+                }
 
-        @Override
-        public void invoke(Tuple tuple, Context context) {
-            tally.receive(tuple.sequence, tuple.born, tuple.value, tuple.path, tuple.payload);
+                @Override
+                public void flush(boolean end) {}
+
+                @Override
+                public void close() {}
+            };
         }
     }
 }

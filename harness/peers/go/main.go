@@ -1,4 +1,5 @@
-// A graph in Go: a goroutine an operator, a buffered channel before each; tuples travel by value.
+// A graph in Go: a goroutine an operator, a buffered channel before each. Tuples travel one by one (single.go), or in
+// blocks (block.go).
 //
 // What it is told and what it answers: harness/peers/plan.py and harness/peers/program.py.
 package main
@@ -35,7 +36,7 @@ func readPlan(path string) ([]*operator, int64) {
 	check(err)
 	defer file.Close()
 	var operators []*operator
-	var capacity, payload, limit int64
+	var capacity, payload, limit, batch int64
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
@@ -49,6 +50,12 @@ func readPlan(path string) ([]*operator, int64) {
 			payload = number(1)
 		case "capacity":
 			capacity = number(1)
+		case "batch":
+			batch = number(1)
+		case "gap":
+			gap, err := strconv.ParseFloat(words[2], 64)
+			check(err)
+			operators[number(1)].gap = gap
 		case "tuples":
 			limit = number(1)
 		case "operator":
@@ -57,7 +64,6 @@ func readPlan(path string) ([]*operator, int64) {
 				cost:  int(number(2)),
 				busy:  time.Duration(number(3)),
 				ports: make([][]stream, number(4)),
-				in:    make(chan tuple, capacity),
 			})
 		case "stream":
 			target := operators[number(3)]
@@ -67,7 +73,14 @@ func readPlan(path string) ([]*operator, int64) {
 		}
 	}
 	check(lines.Err())
-	payloadBytes = int(payload)
+	payloadBytes, batchTuples = int(payload), int(batch)
+	for _, op := range operators {
+		if batch > 1 {
+			op.blocks = make(chan *block, max(1, capacity/batch))
+		} else {
+			op.in = make(chan tuple, capacity)
+		}
+	}
 	return operators, limit
 }
 

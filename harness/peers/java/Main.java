@@ -7,7 +7,7 @@ import millrace.Run;
 import millrace.Tally;
 import millrace.Tuple;
 
-/** A graph in plain Java: a thread an operator, and an ArrayBlockingQueue before each. */
+/** A graph in plain Java: a thread an operator, and an ArrayBlockingQueue before each, of tuples or of blocks of them. */
 public final class Main implements Run.Engine {
     private static final Tuple FINAL = new Tuple(); // the last thing on a stream
 
@@ -22,7 +22,7 @@ public final class Main implements Run.Engine {
     }
 
     public static void main(String[] words) {
-        Run.main(words[0], Main::new);
+        Run.main(words[0], plan -> plan.batch == 1 ? new Main(plan) : new Blocks(plan));
     }
 
     @Override

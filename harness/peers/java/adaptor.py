@@ -3,38 +3,54 @@ machine runs.
 """
 
 from pathlib import Path
+from typing import Any
 
-from harness.peers.peer import Peer, Tool
+from harness.peers.peer import JIT_WARMUP_S, Peer, Tool
+
+RECIPE: dict[str, Any] = {
+    "folder": Path(__file__).resolve().parent,
+    "command": (
+        "java",
+        "-Xms1g",
+        "-Xmx2g",
+        "-Xss256k",
+        "-XX:+UseParallelGC",
+        "-cp",
+        "{out}/classes",
+        "Main",
+    ),
+    "version": (("java", "-version"), r'version "([^"]+)"'),
+    "tools": (
+        Tool("java", "default-jre-headless", runs=True),
+        Tool("javac", "default-jdk-headless"),
+    ),
+    "build": (
+        (
+            "javac",
+            "-encoding",
+            "UTF-8",
+            "-d",
+            "{out}/classes",
+            "-sourcepath",
+            "{jvm}:{here}",
+            "{here}/Main.java",
+        ),
+    ),
+    "warmup_s": JIT_WARMUP_S,
+}
 
 PEERS = (
     Peer(
         name="java",
         title="Java: a thread an operator, an ArrayBlockingQueue before each, tuples by reference",
-        folder=Path(__file__).resolve().parent,
-        command=(
-            "java",
-            "-Xms1g",
-            "-Xmx2g",
-            "-Xss256k",
-            "-XX:+UseParallelGC",
-            "-cp",
-            "{out}/classes",
-            "Main",
-        ),
-        version=(("java", "-version"), r'version "([^"]+)"'),
-        tools=(Tool("java", "default-jre-headless"), Tool("javac", "default-jdk-headless")),
-        build=(
-            (
-                "javac",
-                "-encoding",
-                "UTF-8",
-                "-d",
-                "{out}/classes",
-                "-sourcepath",
-                "{jvm}",
-                "{here}/Main.java",
-            ),
-        ),
-        warmup_s=1.0,
+        batching="one tuple a put",
+        **RECIPE,
+    ),
+    Peer(
+        name="java-batched",
+        title="the same, with blocks of tuples in the queues: arrays of primitives, used again",
+        batch=128,
+        batching="arrays of up to 128 tuples a put, used again",
+        **RECIPE,
     ),
 )

@@ -1,7 +1,11 @@
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
 import millrace.Counted;
 import millrace.Plan;
 import millrace.Run;
@@ -20,10 +24,9 @@ import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Tuple;
 import org.apache.storm.tuple.Values;
 
-/** A graph in Storm: a spout a source, a bolt each other operator, one executor each, in a local cluster in this process. */
+/** A graph in Storm: a spout a source, a bolt each other operator, with a task for each of its replicas, in a local cluster in this process. */
 public final class Main implements Run.Engine {
     private static final Fields FIELDS = new Fields("tuple");
-    private static final int DEPLOYED_S = 40;
     private static final Map<String, Object> PATIENT = Map.of( // a cluster in one process must not give up parts that get no CPU
             "nimbus.supervisor.timeout.secs", 3600,
             "nimbus.task.timeout.secs", 3600,
@@ -38,19 +41,19 @@ public final class Main implements Run.Engine {
 
     private static volatile boolean started; // spouts are silent before
     private static CountDownLatch deployed;
+    private static List<List<Integer>> components;
 
     private final Plan plan;
 
     private Main(Plan plan) {
         this.plan = plan;
         deployed = new CountDownLatch(plan.operators.size());
+        components = components(plan);
         Counted.watch(plan);
         try {
             LocalCluster cluster = new LocalCluster.Builder().withDaemonConf(PATIENT).build();
-            cluster.submitTopology("graph", config(plan), topology(plan).createTopology());
-            if (!deployed.await(DEPLOYED_S, TimeUnit.SECONDS)) {
-                throw new IllegalStateException(deployed.getCount() + " operators were not deployed within " + DEPLOYED_S + " s");
-            }
+            cluster.submitTopology("graph", config(plan), topology().createTopology());
+            Run.awaitDeployed(deployed);
         } catch (Exception problem) {
             throw new IllegalStateException(problem);
         }
@@ -62,7 +65,7 @@ public final class Main implements Run.Engine {
 
     @Override
     public int threads() {
-        return plan.operators.size();
+        return IntStream.range(0, components.size()).map(this::executors).sum();
     }
 
     @Override
@@ -81,87 +84,125 @@ public final class Main implements Run.Engine {
         config.setNumAckers(0);
         config.put(Config.TOPOLOGY_EXECUTOR_RECEIVE_BUFFER_SIZE, plan.capacity);
         // Storm refuses a batch that is longer than half of the buffer
-        config.put(Config.TOPOLOGY_PRODUCER_BATCH_SIZE, Math.max(1, Math.min(Integer.getInteger("batch"), plan.capacity / 2)));
+        config.put(Config.TOPOLOGY_PRODUCER_BATCH_SIZE, Math.max(1, Math.min(plan.batch, plan.capacity / 2)));
         config.put(Config.TOPOLOGY_DISABLE_LOADAWARE_MESSAGING, true);
         config.put(Config.TOPOLOGY_STATS_SAMPLE_RATE, 0.001);
         return config;
     }
 
-    private static TopologyBuilder topology(Plan plan) {
+    private TopologyBuilder topology() {
         TopologyBuilder builder = new TopologyBuilder();
-        BoltDeclarer[] bolts = new BoltDeclarer[plan.operators.size()];
+        BoltDeclarer[] bolts = new BoltDeclarer[components.size()];
         for (int i = 0; i < bolts.length; i++) {
-            if (plan.operators.get(i).kind().equals("source")) {
-                builder.setSpout(name(i), new Source(i), 1);
+            List<Integer> replicas = components.get(i);
+            if (plan.operators.get(replicas.get(0)).kind().equals("source")) {
+                builder.setSpout(name(i), new Source(replicas.get(0)), 1);
             } else {
-                bolts[i] = builder.setBolt(name(i), new Step(i), 1);
+                bolts[i] = builder.setBolt(name(i), new Step(replicas), executors(i));
+                bolts[i].setNumTasks(replicas.size());
             }
         }
         for (int i = 0; i < bolts.length; i++) {
-            List<List<Plan.Stream>> ports = plan.operators.get(i).ports();
-            for (int port = 0; port < ports.size(); port++) {
-                for (int k = 0; k < ports.get(port).size(); k++) {
-                    bolts[ports.get(port).get(k).target()].globalGrouping(name(i), stream(port, k));
-                }
+            for (int target : targets(components.get(i)).map(Main::componentOf).distinct().toArray()) {
+                bolts[target].directGrouping(name(i));
             }
         }
         return builder;
     }
 
-    private static String name(int operator) {
-        return "operator" + operator;
-    }
-
-    private static String stream(int port, int k) {
-        return "port" + port + "." + k;
-    }
-
-    private static void declare(int operator, OutputFieldsDeclarer declarer) {
-        List<List<Plan.Stream>> ports = Run.plan.operators.get(operator).ports();
-        for (int port = 0; port < ports.size(); port++) {
-            for (int k = 0; k < ports.get(port).size(); k++) {
-                declarer.declareStream(stream(port, k), FIELDS);
+    /**
+     * Operators by component of Storm, in the order of its tasks. Replicas are one component: those that an operator feeds in turn, and those behind
+     * replicas, one behind each.
+     */
+    private static List<List<Integer>> components(Plan plan) {
+        List<List<Integer>> found = new ArrayList<>();
+        IntStream.range(0, plan.operators.size())
+                .filter(i -> plan.operators.get(i).kind().equals("source"))
+                .forEach(i -> found.add(List.of(i)));
+        Set<Integer> placed = new HashSet<>();
+        for (int at = 0; at < found.size(); at++) { // it grows meanwhile
+            List<Integer> next = targets(found.get(at)).boxed().toList();
+            if (areReplicas(plan, found.get(at), next)) {
+                found.add(next);
+            } else {
+                next.stream().filter(placed::add).forEach(i -> found.add(List.of(i)));
             }
         }
+        return found;
     }
 
-    /** The output ports of an operator; tuples take them in turn. */
+    private static IntStream targets(List<Integer> operators) {
+        return operators.stream().flatMap(i -> Run.plan.operators.get(i).ports().stream()).flatMap(List::stream).mapToInt(Plan.Stream::target);
+    }
+
+    private static boolean areReplicas(Plan plan, List<Integer> senders, List<Integer> operators) {
+        int ports = senders.stream().mapToInt(i -> plan.operators.get(i).ports().size()).sum();
+        return operators.size() > 1
+                && ports == operators.size()
+                && (senders.size() == 1 || senders.size() == operators.size())
+                && operators.stream().allMatch(i -> plan.arriving.get(i) == 1 && alike(plan.operators.get(i), plan.operators.get(operators.get(0))));
+    }
+
+    private static boolean alike(Plan.Operator one, Plan.Operator other) {
+        return one.kind().equals("work")
+                && other.kind().equals("work")
+                && one.cost() == other.cost()
+                && one.busyNs() == other.busyNs()
+                && one.ports().size() == other.ports().size();
+    }
+
+    private static int componentOf(int operator) {
+        return IntStream.range(0, components.size()).filter(i -> components.get(i).contains(operator)).findFirst().orElseThrow();
+    }
+
+    /** The parallelism hint of a bolt: an executor for each replica, or, where it is tuned, no more than there are CPUs. */
+    private int executors(int component) {
+        int replicas = components.get(component).size();
+        return plan.batch == 1 ? replicas : Math.min(replicas, Runtime.getRuntime().availableProcessors());
+    }
+
+    private static String name(int component) {
+        return "component" + component;
+    }
+
+    /** The output ports of an operator; tuples take them in turn. It sends to tasks, which it knows by their numbers. */
     private static final class Out {
         private final List<List<Plan.Stream>> ports;
-        private final String[][] names;
+        private final int[][] tasks;
         private int turn;
 
-        Out(int operator) {
+        Out(int operator, TopologyContext context) {
             ports = Run.plan.operators.get(operator).ports();
-            names = new String[ports.size()][];
-            for (int port = 0; port < names.length; port++) {
-                names[port] = new String[ports.get(port).size()];
-                for (int k = 0; k < names[port].length; k++) {
-                    names[port][k] = stream(port, k);
-                }
-            }
+            tasks = ports.stream()
+                    .map(port -> port.stream().mapToInt(stream -> taskOf(stream.target(), context)).toArray())
+                    .toArray(int[][]::new);
+        }
+
+        private int taskOf(int operator, TopologyContext context) {
+            int component = componentOf(operator);
+            return context.getComponentTasks(name(component)).get(components.get(component).indexOf(operator));
         }
 
         /** Sends a push on every stream. */
-        void push(java.util.function.BiConsumer<String, Values> emit) {
-            for (String[] streams : names) {
-                for (String stream : streams) {
-                    emit.accept(stream, new Values(new millrace.Tuple(PUSH, 0, 0.0, 0, null)));
+        void push(BiConsumer<Integer, Values> emit) {
+            for (int[] port : tasks) {
+                for (int task : port) {
+                    emit.accept(task, new Values(new millrace.Tuple(PUSH, 0, 0.0, 0, null)));
                 }
             }
         }
 
-        void send(millrace.Tuple tuple, java.util.function.BiConsumer<String, Values> emit) {
+        void send(millrace.Tuple tuple, BiConsumer<Integer, Values> emit) {
             List<Plan.Stream> streams = ports.get(turn);
             int path = tuple.path;
             for (int k = streams.size() - 1; k > 0; k--) { // a tuple belongs to whoever has it
                 int stepped = path + streams.get(k).step();
                 millrace.Tuple copy = new millrace.Tuple(tuple.sequence, tuple.born, tuple.value, stepped, tuple.payload);
-                emit.accept(names[turn][k], new Values(copy));
+                emit.accept(tasks[turn][k], new Values(copy));
             }
             tuple.path = path + streams.get(0).step();
-            emit.accept(names[turn][0], new Values(tuple));
-            turn = turn + 1 == names.length ? 0 : turn + 1;
+            emit.accept(tasks[turn][0], new Values(tuple));
+            turn = turn + 1 == tasks.length ? 0 : turn + 1;
         }
     }
 
@@ -182,7 +223,7 @@ public final class Main implements Run.Engine {
         public void open(Map<String, Object> config, TopologyContext context, SpoutOutputCollector collector) {
             this.collector = collector;
             tally = Run.tally(number);
-            out = new Out(number);
+            out = new Out(number, context);
             deployed.countDown();
         }
 
@@ -194,9 +235,12 @@ public final class Main implements Run.Engine {
             if (over) {
                 if (System.nanoTime() - pushed > PUSH_NS) {
                     pushed = System.nanoTime();
-                    out.push((stream, values) -> collector.emit(stream, values));
+                    out.push((task, values) -> collector.emitDirect(task, values));
                 }
                 return;
+            }
+            if (!tally.isDue()) {
+                return; // Storm waits, and asks again
             }
             millrace.Tuple tuple = tally.send(Run.plan.limit);
             if (tuple == null) {
@@ -204,32 +248,33 @@ public final class Main implements Run.Engine {
                 Counted.end(number);
                 return;
             }
-            out.send(tuple, (stream, values) -> collector.emit(stream, values));
+            out.send(tuple, (task, values) -> collector.emitDirect(task, values));
             tally.count();
         }
 
         @Override
         public void declareOutputFields(OutputFieldsDeclarer declarer) {
-            declare(number, declarer);
+            declarer.declare(true, FIELDS);
         }
     }
 
     public static final class Step extends BaseRichBolt {
-        private final int number;
+        private final ArrayList<Integer> replicas;
         private transient OutputCollector collector;
         private transient Tally tally;
         private transient Out out;
         private transient boolean isSink;
 
-        Step(int number) {
-            this.number = number;
+        Step(List<Integer> replicas) {
+            this.replicas = new ArrayList<>(replicas);
         }
 
         @Override
         public void prepare(Map<String, Object> config, TopologyContext context, OutputCollector collector) {
             this.collector = collector;
+            int number = replicas.get(context.getThisTaskIndex());
             tally = Run.tally(number);
-            out = new Out(number);
+            out = new Out(number, context);
             isSink = Run.plan.operators.get(number).kind().equals("sink");
             deployed.countDown();
         }
@@ -238,19 +283,19 @@ public final class Main implements Run.Engine {
         public void execute(Tuple input) {
             millrace.Tuple tuple = (millrace.Tuple) input.getValue(0);
             if (tuple.sequence == PUSH) {
-                out.push((stream, values) -> collector.emit(stream, values));
+                out.push((task, values) -> collector.emitDirect(task, values));
             } else if (isSink) {
                 tally.receive(tuple.sequence, tuple.born, tuple.value, tuple.path, tuple.payload);
             } else if (!tally.leaves(tuple.sequence)) {
                 tuple.value = tally.work(tuple.value);
-                out.send(tuple, (stream, values) -> collector.emit(stream, values));
+                out.send(tuple, (task, values) -> collector.emitDirect(task, values));
                 tally.count();
             }
         }
 
         @Override
         public void declareOutputFields(OutputFieldsDeclarer declarer) {
-            declare(number, declarer);
+            declarer.declare(true, FIELDS);
         }
     }
 }

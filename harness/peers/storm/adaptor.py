@@ -7,20 +7,25 @@ from pathlib import Path
 from harness.peers.maven import command, recipe
 from harness.peers.peer import Peer
 
-RECIPE = recipe(Path(__file__).resolve().parent, "storm-server")
-ALONE, TOGETHER = (command("-Dlog4j2.level=ERROR", f"-Dbatch={tuples}") for tuples in (1, 100))
+BUFFER = 32_768  # topology.executor.receive.buffer.size, by Storm's defaults.yaml
+RECIPE = recipe(Path(__file__).resolve().parent, "storm-server") | {
+    "command": command("-Dlog4j2.level=ERROR"),
+    "queue_capacity": BUFFER,
+}
 
 PEERS = (
     Peer(
         name="storm",
-        title="Apache Storm, local cluster: an executor, with a thread, an operator",
-        command=ALONE,
+        title="Apache Storm, local cluster: a bolt an operator, with an executor, and its thread, "
+        "for each replica",
+        batching="one tuple a hand-over, as by default",
         **RECIPE,
     ),
     Peer(
         name="storm-batched",
-        title="the same, tuples handed on in batches of 100",
-        command=TOGETHER,
+        title="the same, tuples handed on in batches of 100; no more executors a bolt than CPUs",
+        batch=100,
+        batching="batches of 100 tuples between executors",
         **RECIPE,
     ),
 )

@@ -3,11 +3,12 @@ pipeline.
 """
 
 from pathlib import Path
+from typing import Any
 
 from harness.peers.peer import Peer, Tool
 
 HERE = Path(__file__).resolve().parent
-RECIPE = {
+RECIPE: dict[str, Any] = {
     "folder": HERE,
     "version": ("requirements.lock", r"tbb==([\d.]+)"),
     "tools": (Tool("g++", "g++"),),
@@ -46,20 +47,40 @@ RECIPE = {
     ),
 }
 
+GRAPH, PIPELINE = (RECIPE | {"command": ("{out}/peer", word)} for word in ("graph", "pipeline"))
+PIPELINE["chains_only"] = True
+BLOCK = 256
+
 PEERS = (
     Peer(
         name="tbb",
         title="oneTBB's flow graph: a serial function node an operator, which queues; tuples by "
-        "value",
-        command=("{out}/peer", "graph"),
+        "pointer",
+        batching="one tuple a message",
         ordered=False,
-        **RECIPE,
+        **GRAPH,
+    ),
+    Peer(
+        name="tbb-batched",
+        title="the same, with blocks of tuples as messages; nodes are lightweight where a block "
+        "takes less than a microsecond",
+        batch=BLOCK,
+        batching=f"blocks of up to {BLOCK} tuples a message",
+        ordered=False,
+        **GRAPH,
     ),
     Peer(
         name="tbb-pipeline",
         title="oneTBB's parallel pipeline: a filter an operator, a thread takes a tuple through "
         "several; tuples by pointer",
-        command=("{out}/peer", "pipeline"),
-        **RECIPE,
+        batching="one tuple a token",
+        **PIPELINE,
+    ),
+    Peer(
+        name="tbb-pipeline-batched",
+        title="the same, with a block of tuples for each token, in a slot that is used again",
+        batch=BLOCK,
+        batching=f"blocks of up to {BLOCK} tuples a token",
+        **PIPELINE,
     ),
 )

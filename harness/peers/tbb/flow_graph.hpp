@@ -1,8 +1,9 @@
-// flow_graph.hpp - a serial function node an operator, which queues what it is sent. Before it,
-// behind each source, a limiter: queues of function nodes have no end, so that without it a fast
-// source would fill the memory. Sinks give its tokens back.
+// flow_graph.hpp - a serial function node an operator, which queues what it is sent: pointers to
+// blocks of tuples. Before it, behind each source, a limiter: queues of function nodes have no end,
+// so that without it a fast source would fill the memory. Sinks give its tokens back.
 #pragma once
 
+#include <oneapi/tbb/concurrent_queue.h>
 #include <oneapi/tbb/flow_graph.h>
 
 #include <algorithm>
@@ -16,35 +17,52 @@ namespace peer {
 
 namespace flow = oneapi::tbb::flow;
 
-// Tuples in flight for each source: 64, or 10 for each way that it or a split has.
+// Blocks in flight for each source: 64 tuples, or 10 for each way that it or a split has. Of larger
+// blocks, four for each thread or way.
 inline int graph_tokens(const Plan& plan) {
-  size_t widest = 0;
+  size_t widest = 1;
   for (const auto& op : plan.operators) widest = std::max(widest, op.ports.size());
-  return static_cast<int>(std::max<size_t>(64, 10 * widest));
+  if (plan.batch == 1) return static_cast<int>(std::max<size_t>(64, 10 * widest));
+  const auto threads = static_cast<size_t>(oneapi::tbb::this_task_arena::max_concurrency());
+  return static_cast<int>(4 * std::max(widest, threads));
 }
 
+// True if every block takes less than a microsecond at every operator: then a node had better be
+// executed by the thread that sends to it, which oneTBB's guide calls lightweight.
+inline bool is_light(const Plan& plan) {
+  constexpr size_t LIGHT_FLOP = 1000;
+  return plan.batch > 1 &&
+         std::all_of(plan.operators.begin(), plan.operators.end(), [&](const Operator& op) {
+           return op.busy_ns == 0 && op.cost * plan.batch < LIGHT_FLOP;
+         });
+}
+
+template <class Policy>
 class FlowGraph {
  public:
-  FlowGraph(const Plan& plan, Run& run, int tokens)
-      : plan_(plan), run_(run), copies_(plan.operators.size(), 0) {
-    for (size_t i = 0; i < plan.operators.size(); ++i) {
+  FlowGraph(Run& run, int tokens) : plan_(run.plan), run_(run), copies_(plan_.operators.size(), 0) {
+    for (size_t i = 0; i < plan_.operators.size(); ++i) {
       copies(i);
-      if (plan.operators[i].kind == "source") {
+      if (plan_.operators[i].kind == "source") {
         sources_.push_back(std::make_unique<Source>(*this, i, tokens));
         source_of_[i] = sources_.back().get();
       }
       nodes_.push_back(std::make_unique<Node>(
-          graph_, flow::serial, [this, i](Tuple tuple) { return execute(i, std::move(tuple)); }));
+          graph_, flow::serial, [this, i](Block* block) noexcept { return execute(i, block); }));
       turns_.push_back(0);
     }
-    for (size_t i = 0; i < plan.operators.size(); ++i) {
-      if (is_edge(i)) flow::make_edge(*nodes_[i], *nodes_[plan.operators[i].ports[0][0].target]);
+    for (size_t i = 0; i < plan_.operators.size(); ++i) {
+      if (is_edge(i)) flow::make_edge(*nodes_[i], *nodes_[plan_.operators[i].ports[0][0].target]);
     }
     for (auto& source : sources_) {
       source->connect(
-          *nodes_[is_edge(source->number) ? plan.operators[source->number].ports[0][0].target
+          *nodes_[is_edge(source->number) ? plan_.operators[source->number].ports[0][0].target
                                           : source->number]);
     }
+  }
+
+  ~FlowGraph() {
+    for (Block* block; spare_.try_pop(block);) Block::free(block);
   }
 
   void run() {
@@ -53,16 +71,17 @@ class FlowGraph {
   }
 
  private:
-  using Node = flow::function_node<Tuple, Tuple, flow::queueing>;
+  using Node = flow::function_node<Block*, Block*, Policy>;
 
   struct Source {
     Source(FlowGraph& of, size_t number, int tokens)
         : number(number),
+          maker(of.run_, number),
           input(of.graph_,
-                [&of, number](oneapi::tbb::flow_control& control) {
-                  Tuple tuple;
-                  if (!of.run_.send(number, tuple)) control.stop();
-                  return tuple;
+                [&of, this](oneapi::tbb::flow_control& control) {
+                  Block* block = maker.next([&of] { return of.take(); });
+                  if (block == nullptr) control.stop();
+                  return block;
                 }),
           limiter(of.graph_, static_cast<size_t>(tokens)) {}
 
@@ -72,8 +91,9 @@ class FlowGraph {
     }
 
     size_t number;
-    flow::input_node<Tuple> input;
-    flow::limiter_node<Tuple> limiter;
+    Maker maker;
+    flow::input_node<Block*> input;
+    flow::limiter_node<Block*> limiter;
     std::atomic<uint64_t> arrived{0};
   };
 
@@ -84,39 +104,104 @@ class FlowGraph {
     return ports.size() == 1 && ports[0].size() == 1 && ports[0][0].step == 0;
   }
 
-  Tuple execute(size_t i, Tuple tuple) {
+  Block* execute(size_t i, Block* block) {
     const Operator& op = plan_.operators[i];
-    if (tuple.left) return tuple;
+    if (block->left) return block;
     if (op.kind == "sink") {
-      run_.receive(i, tuple);
-      give_back(tuple.source, 1);
-      return tuple;
+      run_.receive(i, block);
+      give_back(block, 1);
+      return nullptr;
     }
     if (op.kind == "work") {
-      if (run_.leaves(i, tuple)) {
-        give_back(tuple.source, copies(i));
-        return tuple;  // an edge goes on all the same
+      if (run_.leaves(i, block)) {
+        give_back_left(i, block);
+        return block;  // an edge goes on all the same
       }
-      run_.work(i, tuple, true);
-    }
-    if (!is_edge(i)) {
-      const auto& streams = op.ports[turns_[i]];
-      const uint32_t path = tuple.header.path;
-      for (const Stream& stream : streams) {
-        tuple.header.path = path + stream.step;
-        nodes_[stream.target]->try_put(tuple);
+      run_.work(i, block, true);
+      if (op.ports.size() > 1) {
+        divide(i, block);
+        return block;
       }
-      turns_[i] = (turns_[i] + 1) % op.ports.size();
     }
-    return tuple;
+    if (!is_edge(i)) send(op.ports[op.kind == "source" ? block->port : 0], block);
+    return block;
   }
 
-  // A token of a source comes back when all copies of its tuple have arrived.
-  void give_back(size_t number, uint64_t arrived) {
-    Source& source = *source_of_.at(number);
-    const uint64_t of_tuple = copies(number);
-    const uint64_t before = source.arrived.fetch_add(arrived);
-    for (uint64_t token = before / of_tuple; token < (before + arrived) / of_tuple; ++token) {
+  // A block's tuples take the output ports in turn.
+  void divide(size_t i, Block* block) {
+    const Operator& op = plan_.operators[i];
+    std::vector<Block*> parts(op.ports.size(), nullptr);
+    for (size_t k = 0; k < block->count; ++k) {
+      Block*& part = parts[turns_[i]];
+      if (part == nullptr) part = like(*block);
+      part->copy_from(*block, k, plan_.payload);
+      turns_[i] = (turns_[i] + 1) % op.ports.size();
+    }
+    uint64_t rest = block->weight - block->count;  // of the token of a block that was not full
+    for (size_t port = 0; port < parts.size(); ++port) {
+      if (parts[port] == nullptr) continue;
+      parts[port]->weight = parts[port]->count + std::exchange(rest, 0);
+      send(op.ports[port], parts[port]);
+    }
+    free(block);
+  }
+
+  // To every stream of a port: a copy to each but the last.
+  void send(const std::vector<Stream>& streams, Block* block) {
+    for (size_t k = 0; k + 1 < streams.size(); ++k) {
+      Block* copy = like(*block);
+      for (size_t j = 0; j < block->count; ++j) copy->copy_from(*block, j, plan_.payload);
+      hand(streams[k], copy);
+    }
+    hand(streams.back(), block);
+  }
+
+  void hand(const Stream& stream, Block* block) {
+    if (stream.step > 0) {
+      for (size_t k = 0; k < block->count; ++k) {
+        millrace::Tuple& header = block->headers()[k];
+        header.path = header.path + stream.step;
+      }
+    }
+    nodes_[stream.target]->try_put(block);
+  }
+
+  // Blocks are made once and used again; alone, each is allocated and freed.
+  Block* take() {
+    Block* block = nullptr;
+    if (plan_.batch == 1 || !spare_.try_pop(block)) return Block::make(plan_.batch, plan_.payload);
+    block->count = 0;
+    return block;
+  }
+  Block* like(const Block& block) {
+    Block* made = take();
+    made->source = block.source;
+    made->weight = block.weight;
+    return made;
+  }
+  void free(Block* block) {
+    if (plan_.batch == 1) {
+      Block::free(block);
+    } else {
+      spare_.push(block);
+    }
+  }
+
+  void give_back_left(size_t i, Block* block) {
+    count_arrived(*source_of_.at(block->source), block->weight * copies(i));
+  }
+  void give_back(Block* block, uint64_t times) {
+    Source& source = *source_of_.at(block->source);
+    const uint64_t weight = block->weight;
+    if (!block->left) free(block);
+    count_arrived(source, weight * times);
+  }
+
+  // A token of a source comes back when all copies of its tuples have arrived.
+  void count_arrived(Source& source, uint64_t weight) {
+    const uint64_t of_token = copies(source.number) * plan_.batch;
+    const uint64_t before = source.arrived.fetch_add(weight);
+    for (uint64_t token = before / of_token; token < (before + weight) / of_token; ++token) {
       source.limiter.decrementer().try_put(flow::continue_msg());
     }
   }
@@ -135,6 +220,7 @@ class FlowGraph {
 
   const Plan& plan_;
   Run& run_;
+  oneapi::tbb::concurrent_queue<Block*> spare_;
   flow::graph graph_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::map<size_t, Source*> source_of_;
@@ -143,8 +229,9 @@ class FlowGraph {
   std::vector<uint64_t> copies_;
 };
 
-inline void run_graph(const Plan& plan, Run& run, int tokens) {
-  FlowGraph(plan, run, tokens).run();
+inline void run_graph(Run& run, int tokens) {
+  is_light(run.plan) ? FlowGraph<flow::queueing_lightweight>(run, tokens).run()
+                     : FlowGraph<flow::queueing>(run, tokens).run();
 }
 
 }  // namespace peer

@@ -1,7 +1,11 @@
 // A graph in oneTBB: as a flow graph (first argument `graph`), or as a parallel pipeline
-// (`pipeline`).
+// (`pipeline`). Pointers to tuples are handed on, or to blocks of them.
 //
 // What it is told and what it answers: harness/peers/plan.py and harness/peers/program.py.
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
 #include <cstring>
 #include <future>
 #include <iostream>
@@ -26,8 +30,16 @@ int main(int, char** words) {
   const peer::Plan plan = peer::read_plan(words[2]);
   peer::Run run(plan);
   const int tokens = is_pipeline ? peer::pipeline_tokens(plan) : peer::graph_tokens(plan);
-  answer("ready", "\"threads\":" + std::to_string(oneapi::tbb::this_task_arena::max_concurrency()) +
-                      ",\"capacity\":" + std::to_string(tokens));
+  // A source with a rate sleeps in a thread that then executes nothing else.
+  const auto sleeping =
+      static_cast<int>(std::count_if(plan.operators.begin(), plan.operators.end(),
+                                     [](const peer::Operator& op) { return op.gap_ns > 0.0; }));
+  const int threads = oneapi::tbb::this_task_arena::max_concurrency() + sleeping;
+  oneapi::tbb::global_control most(oneapi::tbb::global_control::max_allowed_parallelism,
+                                   static_cast<size_t>(threads));
+  oneapi::tbb::task_arena arena(threads);
+  answer("ready", "\"threads\":" + std::to_string(threads) +
+                      ",\"capacity\":" + std::to_string(tokens * plan.batch));
   std::future<void> running;
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "start") {
@@ -35,7 +47,8 @@ int main(int, char** words) {
       // The thread that waits for a graph executes it, too: one that this one does not share with
       // it.
       running = std::async(std::launch::async, [&] {
-        is_pipeline ? peer::run_pipeline(plan, run, tokens) : peer::run_graph(plan, run, tokens);
+        arena.execute(
+            [&] { is_pipeline ? peer::run_pipeline(run, tokens) : peer::run_graph(run, tokens); });
         run.ended.store(run.now(), std::memory_order_release);
       });
       answer("started", "");

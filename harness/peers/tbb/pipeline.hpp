@@ -1,7 +1,7 @@
-// pipeline.hpp - chains of one length between a source and a sink: a filter for each step, a
-// heap-allocated tuple handed on. There is no queue between filters; the tokens bound what is in
-// flight. One chain has serial filters. Of several, each filter executes the operators of its step
-// in all chains, several tuples at once, and the last one restores the order.
+// pipeline.hpp - chains of one length between a source and a sink: a filter for each step, which
+// gets a pointer to a block of tuples. There is no queue between filters; the tokens bound what is
+// in flight. One chain has serial filters. Of several, each filter executes the operators of its
+// step in all chains, several blocks at once, and the last one restores the order.
 #pragma once
 
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -13,83 +13,106 @@
 
 namespace peer {
 
+// Millrace starts this program with no graph of another shape.
 class Chains {
  public:
   explicit Chains(const Plan& plan) {
     for (size_t i = 0; i < plan.operators.size(); ++i) {
-      if (plan.operators[i].kind == "source") sources_.push_back(i);
-      if (plan.operators[i].kind == "sink") sinks_.push_back(i);
+      if (plan.operators[i].kind == "source") source_ = i;
+      if (plan.operators[i].kind == "sink") sink_ = i;
     }
-    if (sources_.size() != 1 || sinks_.size() != 1)
-      refuse("a parallel pipeline has one source and one sink");
-    for (const auto& port : plan.operators[source()].ports) {
+    for (const auto& port : plan.operators[source_].ports) {
       chains_.emplace_back();
-      const std::vector<Stream>* streams = &port;
-      for (uint32_t path = 0;;) {
-        if (streams->size() != 1) refuse("a parallel pipeline sends a tuple one way");
-        path += streams->front().step;
-        const size_t next = streams->front().target;
-        if (next == sink()) {
-          paths_.push_back(path);
-          break;
-        }
-        chains_.back().push_back(next);
-        if (plan.operators[next].ports.size() != 1)
-          refuse("a parallel pipeline has splits behind its source only");
-        streams = &plan.operators[next].ports[0];
+      Stream stream = port[0];
+      uint32_t path = stream.step;
+      while (stream.target != sink_) {
+        chains_.back().push_back(stream.target);
+        stream = plan.operators[stream.target].ports[0][0];
+        path += stream.step;
       }
-      if (chains_.back().size() != chains_.front().size())
-        refuse("a parallel pipeline has chains of one length");
+      paths_.push_back(path);
     }
   }
 
-  size_t source() const { return sources_[0]; }
-  size_t sink() const { return sinks_[0]; }
+  size_t source() const { return source_; }
+  size_t sink() const { return sink_; }
   size_t width() const { return chains_.size(); }
   size_t depth() const { return chains_[0].size(); }
-  size_t at(const Tuple& tuple, size_t step) const { return chains_[way(tuple)][step]; }
-  uint32_t path(const Tuple& tuple) const { return paths_[way(tuple)]; }
+  size_t at(const Block& block, size_t step) const { return chains_[block.port][step]; }
+  uint32_t path(const Block& block) const { return paths_[block.port]; }
 
  private:
-  size_t way(const Tuple& tuple) const { return tuple.header.sequence % width(); }
-
-  std::vector<size_t> sources_, sinks_;
+  size_t source_ = 0, sink_ = 0;
   std::vector<std::vector<size_t>> chains_;
   std::vector<uint32_t> paths_;
 };
 
-// Tuples in flight: 64, or 256 where there are 100 steps or more.
-inline int pipeline_tokens(const Plan& plan) { return Chains(plan).depth() >= 100 ? 256 : 64; }
+// Tokens in flight. Of tuples by themselves 64, or 256 where there are 100 steps or more. Of blocks
+// four for each thread, as the example of oneTBB's guide has.
+inline int pipeline_tokens(const Plan& plan) {
+  if (plan.batch > 1) return 4 * oneapi::tbb::this_task_arena::max_concurrency();
+  return Chains(plan).depth() >= 100 ? 256 : 64;
+}
 
-inline void run_pipeline(const Plan& plan, Run& run, int tokens) {
+// Memory of blocks. Alone, each is allocated when its source makes it and freed at the sink. Tokens
+// end in the order in which they began, so that blocks can take slots in turn.
+class Slots {
+ public:
+  Slots(const Plan& plan, int tokens) : plan_(plan), slots_(plan.batch > 1 ? tokens : 0) {
+    for (Block*& slot : slots_) slot = Block::make(plan.batch, plan.payload);
+  }
+  ~Slots() {
+    for (Block* slot : slots_) Block::free(slot);
+  }
+
+  Block* take() {
+    if (slots_.empty()) return Block::make(plan_.batch, plan_.payload);
+    Block* slot = slots_[next_];
+    next_ = next_ + 1 == slots_.size() ? 0 : next_ + 1;
+    slot->count = 0;
+    slot->left = false;
+    return slot;
+  }
+  void give_back(Block* block) {
+    if (slots_.empty()) Block::free(block);
+  }
+
+ private:
+  const Plan& plan_;
+  std::vector<Block*> slots_;
+  size_t next_ = 0;
+};
+
+inline void run_pipeline(Run& run, int tokens) {
   using oneapi::tbb::filter;
   using oneapi::tbb::filter_mode;
   using oneapi::tbb::make_filter;
-  const Chains chains(plan);
+  const Chains chains(run.plan);
   const bool alone = chains.width() == 1;
   const auto mode = alone ? filter_mode::serial_in_order : filter_mode::parallel;
-  filter<void, Tuple*> steps = make_filter<void, Tuple*>(
-      filter_mode::serial_in_order, [&](oneapi::tbb::flow_control& control) -> Tuple* {
-        auto tuple = std::make_unique<Tuple>();
-        if (!run.send(chains.source(), *tuple)) {
-          control.stop();
-          return nullptr;
-        }
-        return tuple.release();
+  // A source with several ports has a block of each open while it fills them, and they do not leave
+  // in the order in which they were begun.
+  Slots slots(run.plan, tokens + 2 * static_cast<int>(chains.width()));
+  Maker maker(run, chains.source());
+  filter<void, Block*> steps = make_filter<void, Block*>(
+      filter_mode::serial_in_order, [&](oneapi::tbb::flow_control& control) -> Block* {
+        Block* block = maker.next([&] { return slots.take(); });
+        if (block == nullptr) control.stop();
+        return block;
       });
   for (size_t step = 0; step < chains.depth(); ++step) {
-    steps = steps & make_filter<Tuple*, Tuple*>(mode, [&run, &chains, step, alone](Tuple* tuple) {
-              const size_t number = chains.at(*tuple, step);
-              if (!tuple->left && !run.leaves(number, *tuple)) run.work(number, *tuple, alone);
-              return tuple;
+    steps = steps & make_filter<Block*, Block*>(mode, [&run, &chains, step, alone](Block* block) {
+              const size_t number = chains.at(*block, step);
+              if (!block->left && !run.leaves(number, block)) run.work(number, block, alone);
+              return block;
             });
   }
   oneapi::tbb::parallel_pipeline(
       static_cast<size_t>(tokens),
-      steps & make_filter<Tuple*, void>(filter_mode::serial_in_order, [&](Tuple* tuple) {
-        const std::unique_ptr<Tuple> last(tuple);
-        last->header.path = chains.path(*last);
-        if (!last->left) run.receive(chains.sink(), *last);
+      steps & make_filter<Block*, void>(filter_mode::serial_in_order, [&](Block* block) {
+        for (size_t i = 0; i < block->count; ++i) block->headers()[i].path = chains.path(*block);
+        if (!block->left) run.receive(chains.sink(), block);
+        slots.give_back(block);
       }));
 }
 

@@ -19,12 +19,14 @@ struct Operator {
   std::string kind;
   uint32_t cost;
   int64_t busy_ns;
+  double gap_ns = 0.0;  // from one tuple of a source to the next; 0: full speed
   std::vector<std::vector<Stream>> ports;
 };
 
 struct Plan {
   std::vector<Operator> operators;
   size_t payload = 0;
+  size_t batch = 1;
   int64_t limit = -1;
 };
 
@@ -41,6 +43,12 @@ inline Plan read_plan(const char* file) {
       lines >> plan.payload;
     } else if (word == "tuples") {
       lines >> plan.limit;
+    } else if (word == "batch") {
+      lines >> plan.batch;
+    } else if (word == "gap") {
+      size_t source;
+      lines >> source;
+      lines >> plan.operators.at(source).gap_ns;
     } else if (word == "operator") {
       Operator made;
       size_t ports;

@@ -11,12 +11,14 @@ public final class Plan {
     /** Where the tuples of an output port go, and what is added to their path. */
     public record Stream(int target, int step) {}
 
-    public record Operator(String kind, int cost, long busyNs, List<List<Stream>> ports) {}
+    /** `gapNs`: from one tuple of a source to the next; 0: full speed. */
+    public record Operator(String kind, int cost, long busyNs, List<List<Stream>> ports, double gapNs) {}
 
     public final List<Operator> operators = new ArrayList<>();
     public final List<Integer> arriving = new ArrayList<>(); // streams into each operator
     public int payload;
     public int capacity;
+    public int batch; // tuples that are handed on at once
     public long limit;
 
     public static Plan read(String file) throws IOException {
@@ -26,13 +28,20 @@ public final class Plan {
             switch (words[0]) {
                 case "payload" -> plan.payload = Integer.parseInt(words[1]);
                 case "capacity" -> plan.capacity = Integer.parseInt(words[1]);
+                case "batch" -> plan.batch = Integer.parseInt(words[1]);
+                case "gap" -> {
+                    int source = Integer.parseInt(words[1]);
+                    Operator at = plan.operators.get(source);
+                    double gapNs = Double.parseDouble(words[2]);
+                    plan.operators.set(source, new Operator(at.kind(), at.cost(), at.busyNs(), at.ports(), gapNs));
+                }
                 case "tuples" -> plan.limit = Long.parseLong(words[1]);
                 case "operator" -> {
                     List<List<Stream>> ports = new ArrayList<>();
                     for (int i = Integer.parseInt(words[4]); i > 0; i--) {
                         ports.add(new ArrayList<>());
                     }
-                    plan.operators.add(new Operator(words[1], Integer.parseInt(words[2]), Long.parseLong(words[3]), ports));
+                    plan.operators.add(new Operator(words[1], Integer.parseInt(words[2]), Long.parseLong(words[3]), ports, 0.0));
                     plan.arriving.add(0);
                 }
                 case "stream" -> {

@@ -3,12 +3,16 @@ package millrace;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** One run in this process: its clock, its flags, its tallies, and the words of whoever measures it (harness/peers/program.py). */
 public final class Run {
+    private static final int DEPLOYED_S = 110;
+
     /** What executes the graph. */
     public interface Engine {
         /** Threads that execute operators. */
@@ -71,6 +75,17 @@ public final class Run {
         answers.flush();
         System.err.flush();
         Runtime.getRuntime().halt(0);
+    }
+
+    /** Waits until a cluster has deployed all operators, each of which counts down once. */
+    public static void awaitDeployed(CountDownLatch deployed) {
+        try {
+            if (!deployed.await(DEPLOYED_S, TimeUnit.SECONDS)) {
+                throw new IllegalStateException(deployed.getCount() + " operators were not deployed within " + DEPLOYED_S + " s");
+            }
+        } catch (InterruptedException problem) {
+            throw new IllegalStateException(problem);
+        }
     }
 
     /** Ends the process at once, whatever its threads do; the last line that it prints is the cause. */

@@ -10,7 +10,9 @@ import java.util.concurrent.atomic.AtomicLongArray;
 public final class Tally {
     static final int BUCKETS = 592; // exact below 16 ns, then 16 to each power of two
     static final int SAMPLED = 32; // one tuple in so many has its latency taken
-    private static final int SERIAL_FLOP = 32; // from here on a chain of multiplies continues from tuple to tuple
+    private static final int SERIAL_FLOP = 32; // from here on the multiplies of a tuple wait for those of the one before it in the block
+    private static final long LONGEST_SLEEP_NS = 10_000_000;
+    private static final long CALIBRATION_NS = 100_000_000;
     private static volatile double one = 1.0;
 
     final AtomicLong executed = new AtomicLong();
@@ -25,44 +27,125 @@ public final class Tally {
     private final long busyNs;
     private final int payload;
     private final double factor = one;
-    private double before = 1.0;
+    private final double gapNs;
     private long[] next = new long[16]; // by path: the sequence number after the last one
 
     Tally(Plan.Operator operator, int payload) {
         this.cost = operator.cost();
         this.busyNs = operator.busyNs();
+        this.gapNs = operator.gapNs();
         this.payload = payload;
     }
 
-    /** The source's next tuple; null if it shall end. */
-    public Tuple send(long limit) {
+    /** Tuples executed, or sent. */
+    public long executed() {
+        return executed.get();
+    }
+
+    /** True if the source makes a tuple, now or when it is due. */
+    public boolean goesOn(long limit) {
+        return executed.get() != limit && !Run.stopping;
+    }
+
+    /** Ns since the start when the source's next tuple is due; 0: at once. */
+    private long due() {
+        return gapNs > 0.0 ? Math.max(1, (long) (executed.get() * gapNs)) : 0;
+    }
+
+    /** False if the source's next tuple is not due yet. */
+    public boolean isDue() {
+        long due = due();
+        return due == 0 || Run.now() >= due;
+    }
+
+    /** Tuples that a source may make now; at most so many, and none after its last one. */
+    public int due(int most, long limit) {
+        long made = executed.get();
+        long left = limit < 0 ? most : Math.min(most, limit - made);
+        return (int) (gapNs > 0.0 ? Math.min(left, Math.max(0, (long) (Run.now() / gapNs) + 1 - made)) : left);
+    }
+
+    /** Waits until the source's next tuple is due. */
+    public void awaitDue() {
+        long due = due();
+        if (due > 0) {
+            for (long late = Run.now() - due; late < 0 && !Run.stopping; late = Run.now() - due) {
+                java.util.concurrent.locks.LockSupport.parkNanos(Math.min(-late, LONGEST_SLEEP_NS));
+            }
+        }
+    }
+
+    /** When the source's next tuple is born: when it is due, or now; 0 if its latency is not taken. Its fingerprint is added. */
+    public long born() {
         long sequence = executed.get();
-        if (sequence == limit || Run.stopping) {
+        sum += Tuple.fingerprint(sequence);
+        if (sequence % SAMPLED != 0) {
+            return 0;
+        }
+        return gapNs > 0.0 ? due() : Run.now();
+    }
+
+    /** The source's next tuple, when it is due; null if it shall end. */
+    public Tuple send(long limit) {
+        if (!goesOn(limit)) {
             return null;
         }
-        long born = sequence % SAMPLED == 0 ? Run.now() : 0;
-        sum += Tuple.fingerprint(sequence);
-        return new Tuple(sequence, born, Tuple.valueOf(sequence), 0, Tuple.filled(sequence, payload));
+        awaitDue();
+        long sequence = executed.get();
+        return new Tuple(sequence, born(), Tuple.valueOf(sequence), 0, Tuple.filled(sequence, payload));
     }
 
     /** A tuple was executed, or sent. */
     public void count() {
-        executed.lazySet(executed.get() + 1);
+        count(1);
+    }
+
+    /** So many tuples were executed. */
+    public void count(int tuples) {
+        executed.lazySet(executed.get() + tuples);
     }
 
     /** What a work operator makes of a value. */
     public double work(double value) {
         if (busyNs > 0) {
-            for (long end = System.nanoTime() + busyNs; System.nanoTime() < end; ) {
-                Thread.onSpinWait();
-            }
+            beBusy();
             return value;
         }
-        if (cost < SERIAL_FLOP) {
-            return multiply(value, factor, cost);
+        return multiply(value, factor, cost);
+    }
+
+    /** What it makes of a value that follows another one in a batch: from 32 FLOP on, it waits for what it made of that one. */
+    public double workAfter(double before, double value) {
+        return work(cost < SERIAL_FLOP ? value : value + (before - before));
+    }
+
+    /** What it makes of those of a block. */
+    public void work(double[] values, int tuples) {
+        if (busyNs > 0) {
+            for (int i = 0; i < tuples; i++) {
+                beBusy();
+            }
+        } else if (cost == 1) { // an inner loop would take longer than the multiply
+            for (int i = 0; i < tuples; i++) {
+                values[i] *= factor;
+            }
+        } else if (cost < SERIAL_FLOP) {
+            for (int i = 0; i < tuples; i++) {
+                values[i] = multiply(values[i], factor, cost);
+            }
+        } else {
+            double before = factor;
+            for (int i = 0; i < tuples; i++) {
+                before = multiply(values[i] + (before - before), factor, cost);
+                values[i] = before;
+            }
         }
-        before = multiply(value + (before - before), factor, cost - 2);
-        return before;
+    }
+
+    private void beBusy() {
+        for (long end = System.nanoTime() + busyNs; System.nanoTime() < end; ) {
+            Thread.onSpinWait();
+        }
     }
 
     /** Whether tuples are not executed any more: then `leave` counts this one. */
@@ -75,9 +158,23 @@ public final class Tally {
         return true;
     }
 
-    /** A tuple has arrived at a sink. */
+    /** A tuple has arrived at a sink by itself. */
     public void receive(long sequence, long born, double value, int path, byte[] bytes) {
-        if (value != Tuple.valueOf(sequence) || !Tuple.isIntact(sequence, bytes, payload)) {
+        if (!leaves(sequence)) {
+            if (bytes.length != payload) {
+                harmed++;
+            } else {
+                receive(sequence, born, value, path, bytes, 0);
+            }
+            count();
+        }
+    }
+
+    /** A tuple has arrived at a sink, with its payload from `begin` on. Whoever calls counts it. */
+    public void receive(long sequence, long born, double value, int path, byte[] bytes, int begin) {
+        long mixed = Tuple.fingerprint(sequence);
+        sum += mixed;
+        if (value != Tuple.valueOf(sequence) || !Tuple.isIntact(sequence, mixed, bytes, begin, payload)) {
             harmed++;
         }
         if (born > 0) {
@@ -88,10 +185,6 @@ public final class Tally {
                 longest.lazySet(ns);
             }
         }
-        if (leaves(sequence)) {
-            return;
-        }
-        sum += Tuple.fingerprint(sequence);
         while (path >= next.length) {
             next = java.util.Arrays.copyOf(next, 2 * next.length);
         }
@@ -99,7 +192,6 @@ public final class Tally {
             outOfOrder++;
         }
         next[path] = sequence + 1;
-        count();
     }
 
     static double multiply(double value, double by, int cost) {
@@ -117,18 +209,21 @@ public final class Tally {
         return Math.min((octave + 1) * 16 + (int) (ns >> octave) - 16, BUCKETS - 1);
     }
 
-    /** Nanoseconds of one dependent multiply: the median of some measurements, after as many that let it be compiled. */
+    /**
+     * Nanoseconds of one dependent multiply: the least of many measurements, as all but the least were disturbed, or made before the code was
+     * compiled.
+     */
     static double nsPerFlop() {
         int flop = 200_000;
-        double[] times = new double[9];
-        for (int round = 0; round < 2 * times.length; round++) {
-            long begin = System.nanoTime();
+        double least = Double.POSITIVE_INFINITY;
+        for (long now = System.nanoTime(), end = now + CALIBRATION_NS; now < end; ) {
+            long begin = now;
             if (multiply(1.5, one, flop) != 1.5) {
                 throw new AssertionError("a multiply by 1.0 changed a value");
             }
-            times[round % times.length] = (double) (System.nanoTime() - begin) / flop;
+            now = System.nanoTime();
+            least = Math.min(least, (double) (now - begin) / flop);
         }
-        java.util.Arrays.sort(times);
-        return times[times.length / 2];
+        return least;
     }
 }

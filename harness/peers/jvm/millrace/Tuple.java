@@ -38,30 +38,31 @@ public final class Tuple {
 
     public static byte[] filled(long sequence, int bytes) {
         byte[] payload = new byte[bytes];
-        long base = sequence * GOLDEN;
-        int i = 0;
-        for (; i + 8 <= bytes; i += 8) {
-            WORDS.set(payload, i, base + i / 8);
-        }
-        for (int j = i; j < bytes; j++) {
-            payload[j] = (byte) (base + i / 8 >>> 8 * (j - i));
-        }
+        fill(sequence, payload, 0, bytes);
         return payload;
     }
 
-    /** Looks at the first and the last whole word, and at one between that changes from tuple to tuple. */
-    public static boolean isIntact(long sequence, byte[] payload, int bytes) {
-        if (payload.length != bytes) {
-            return false;
+    public static void fill(long sequence, byte[] space, int begin, int bytes) {
+        long word = sequence * GOLDEN;
+        int at = begin;
+        for (int end = begin + bytes; at + 8 <= end; at += 8) {
+            WORDS.set(space, at, word++);
         }
-        int words = bytes / 8;
-        return words == 0
-                || isIntact(sequence, payload, words, 0)
-                        && isIntact(sequence, payload, words, words - 1)
-                        && isIntact(sequence, payload, words, (int) ((fingerprint(sequence) >>> 32) * words >>> 32));
+        for (; at < begin + bytes; at++, word >>>= 8) {
+            space[at] = (byte) word;
+        }
     }
 
-    private static boolean isIntact(long sequence, byte[] payload, int words, int word) {
-        return (long) WORDS.get(payload, 8 * word) == sequence * GOLDEN + word;
+    /** Looks at the first and the last whole word, and at one between that changes from tuple to tuple. */
+    public static boolean isIntact(long sequence, long mixed, byte[] space, int begin, int bytes) {
+        int words = bytes / 8;
+        return words == 0
+                || isWord(sequence, space, begin, 0)
+                        && isWord(sequence, space, begin, words - 1)
+                        && isWord(sequence, space, begin, (int) ((mixed >>> 32) * words >>> 32));
+    }
+
+    private static boolean isWord(long sequence, byte[] space, int begin, int word) {
+        return (long) WORDS.get(space, begin + 8 * word) == sequence * GOLDEN + word;
     }
 }

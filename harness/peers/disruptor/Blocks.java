@@ -1,0 +1,130 @@
+import com.lmax.disruptor.EventHandler;
+import com.lmax.disruptor.RingBuffer;
+import com.lmax.disruptor.SleepingWaitStrategy;
+import com.lmax.disruptor.dsl.Disruptor;
+import com.lmax.disruptor.dsl.ProducerType;
+import com.lmax.disruptor.util.DaemonThreadFactory;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import millrace.Block;
+import millrace.Chains;
+import millrace.Plan;
+import millrace.Run;
+import millrace.Tally;
+
+/** The same chains with blocks of tuples as events: they share what an event costs at each handler. The ring makes blocks once. */
+final class Blocks implements Run.Engine {
+    private static final class Event {
+        final Block block = new Block(Run.plan.batch, Run.plan.payload);
+        int chain; // that it takes
+        boolean left; // an operator has counted it as not executed
+        boolean last; // of the stream; it has no tuples
+    }
+
+    private final Plan plan;
+    private final Chains chains;
+    private final int ringLength;
+    private final CountDownLatch running;
+    private final Disruptor<Event> disruptor;
+
+    Blocks(Plan plan) {
+        this.plan = plan;
+        chains = new Chains(plan);
+        running = new CountDownLatch(threads());
+        // as many tuples as a queue before each operator would hold; the length is a power of two
+        int blocks = Math.max(2 * chains.width(), (threads() - 1) * plan.capacity / plan.batch);
+        ringLength = Integer.highestOneBit(2 * blocks - 1);
+        disruptor = new Disruptor<>(
+                Event::new, ringLength, DaemonThreadFactory.INSTANCE, ProducerType.SINGLE, new SleepingWaitStrategy());
+        Main.connect(disruptor, chains, Step::new, new Sink());
+    }
+
+    @Override
+    public int threads() {
+        return chains.width() * chains.depth() + 2;
+    }
+
+    @Override
+    public int capacity() {
+        return ringLength * plan.batch;
+    }
+
+    @Override
+    public void start() {
+        RingBuffer<Event> ring = disruptor.start();
+        Thread source = new Thread(() -> send(ring), "source");
+        source.setDaemon(true);
+        source.start();
+    }
+
+    @Override
+    public boolean await(long ms) throws InterruptedException {
+        return running.await(ms, TimeUnit.MILLISECONDS);
+    }
+
+    /** Tuples take the chains in turn, so that it fills a block for each at once. */
+    private void send(RingBuffer<Event> ring) {
+        Tally tally = Run.tally(chains.source);
+        int width = chains.width();
+        while (tally.goesOn(plan.limit)) {
+            int due = tally.due(plan.batch * width, plan.limit);
+            if (due == 0) {
+                tally.awaitDue();
+                continue;
+            }
+            int blocks = Math.min(due, width);
+            long end = ring.next(blocks);
+            long first = end - blocks + 1;
+            for (int i = 0; i < blocks; i++) {
+                Event event = ring.get(first + i);
+                event.block.count = 0;
+                event.chain = (int) ((tally.executed() + i) % width);
+                event.left = false;
+            }
+            for (int i = 0; i < due; i++) {
+                ring.get(first + i % blocks).block.add(tally);
+            }
+            ring.publish(first, end);
+        }
+        ring.publishEvent((event, at) -> event.last = true);
+        running.countDown();
+    }
+
+    /** One operator of one chain. Every handler sees every event, and leaves alone those of other chains. */
+    private final class Step implements EventHandler<Event> {
+        private final int chain;
+        private final Tally tally;
+
+        Step(int chain, int step) {
+            this.chain = chain;
+            tally = Run.tally(chains.chains.get(chain).operators()[step]);
+        }
+
+        @Override
+        public void onEvent(Event event, long at, boolean endsBatch) {
+            if (event.last) {
+                running.countDown();
+            } else if (event.chain == chain && !event.left) {
+                event.left = event.block.isLeftBy(tally);
+                if (!event.left) {
+                    tally.work(event.block.value, event.block.count);
+                    tally.count(event.block.count);
+                }
+            }
+        }
+    }
+
+    private final class Sink implements EventHandler<Event> {
+        private final Tally tally = Run.tally(chains.sink);
+
+        @Override
+        public void onEvent(Event event, long at, boolean endsBatch) {
+            if (event.last) {
+                running.countDown();
+            } else if (!event.left && !event.block.isLeftBy(tally)) {
+                event.block.pass(chains.chains.get(event.chain).path());
+                event.block.arrive(tally);
+            }
+        }
+    }
+}

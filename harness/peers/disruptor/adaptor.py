@@ -1,0 +1,29 @@
+"""The LMAX Disruptor: a ring of events, and a thread for each operator that follows it."""
+
+from pathlib import Path
+
+from harness.peers.maven import command, recipe
+from harness.peers.peer import JIT_WARMUP_S, Peer
+
+RECIPE = recipe(Path(__file__).resolve().parent, "disruptor") | {
+    "command": command(),
+    "warmup_s": JIT_WARMUP_S,
+    "chains_only": True,
+}
+BATCH = 128
+
+PEERS = (
+    Peer(
+        name="disruptor",
+        title="LMAX Disruptor: an event handler, with a thread, an operator; one ring for all",
+        batching="one tuple a publish; handlers catch up in runs",
+        **RECIPE,
+    ),
+    Peer(
+        name="disruptor-batched",
+        title="the same, with blocks of tuples as events, which the ring makes once",
+        batch=BATCH,
+        batching=f"blocks of up to {BATCH} tuples a publish; handlers catch up in runs",
+        **RECIPE,
+    ),
+)

@@ -1,0 +1,194 @@
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import millrace.Block;
+import millrace.Plan;
+import millrace.Run;
+import millrace.Tally;
+
+/**
+ * The graph with blocks of tuples in its queues: they share a queue's lock. A block is arrays of primitives, and a sink gives it back, so that
+ * nothing is left for the garbage collector.
+ */
+final class Blocks implements Run.Engine {
+    private static final int SPARE = 4096;
+
+    private final Plan plan;
+    private final List<ArrayBlockingQueue<Block>> queues;
+    private final ArrayBlockingQueue<Block> spare = new ArrayBlockingQueue<>(SPARE);
+    private final Block last = new Block(0, 0); // the last thing on a stream
+    private final CountDownLatch running;
+
+    Blocks(Plan plan) {
+        this.plan = plan;
+        int length = Math.max(1, plan.capacity / plan.batch);
+        this.queues = plan.operators.stream().map(operator -> new ArrayBlockingQueue<Block>(length)).toList();
+        this.running = new CountDownLatch(plan.operators.size());
+    }
+
+    @Override
+    public int threads() {
+        return plan.operators.size();
+    }
+
+    @Override
+    public void start() {
+        for (int i = 0; i < plan.operators.size(); i++) {
+            int operator = i;
+            Thread thread = new Thread(() -> execute(operator), "operator " + i);
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    @Override
+    public boolean await(long ms) throws InterruptedException {
+        return running.await(ms, TimeUnit.MILLISECONDS);
+    }
+
+    private void execute(int number) {
+        Plan.Operator operator = plan.operators.get(number);
+        Tally tally = Run.tally(number);
+        try {
+            switch (operator.kind()) {
+                case "source" -> send(operator, tally);
+                case "sink" -> receive(tally, queues.get(number), plan.arriving.get(number));
+                default -> work(operator, tally, queues.get(number), plan.arriving.get(number));
+            }
+            for (List<Plan.Stream> port : operator.ports()) {
+                for (Plan.Stream stream : port) {
+                    queues.get(stream.target()).put(last);
+                }
+            }
+        } catch (Throwable problem) {
+            Run.fail(problem);
+        }
+        running.countDown();
+    }
+
+    private void send(Plan.Operator operator, Tally tally) throws InterruptedException {
+        Filling out = new Filling(operator.ports());
+        while (tally.goesOn(plan.limit)) {
+            if (!tally.isDue()) {
+                out.flushAll();
+                tally.awaitDue();
+                continue;
+            }
+            out.open().add(tally);
+            out.next();
+        }
+        out.flushAll();
+    }
+
+    private void work(Plan.Operator operator, Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
+        Filling out = new Filling(operator.ports());
+        while (open > 0) {
+            if (out.ports.size() > 1 && queue.isEmpty()) {
+                out.flushAll();
+            }
+            Block block = queue.take();
+            if (block == last) {
+                open--;
+                continue;
+            }
+            if (block.isLeftBy(tally)) {
+                continue;
+            }
+            tally.work(block.value, block.count);
+            tally.count(block.count);
+            if (out.ports.size() == 1) {
+                pass(block, out.ports.get(0));
+                continue;
+            }
+            for (int i = 0; i < block.count; i++) {
+                out.open().add(block, i, 1);
+                out.next();
+            }
+            giveBack(block);
+        }
+        out.flushAll();
+    }
+
+    private void receive(Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
+        while (open > 0) {
+            Block block = queue.take();
+            if (block == last) {
+                open--;
+            } else if (!block.isLeftBy(tally)) {
+                block.arrive(tally);
+                giveBack(block);
+            }
+        }
+    }
+
+    private Block take() {
+        Block block = spare.poll();
+        if (block == null) {
+            return new Block(plan.batch, plan.payload);
+        }
+        block.count = 0;
+        return block;
+    }
+
+    private void giveBack(Block block) {
+        spare.offer(block);
+    }
+
+    /** Hands a block to every stream of a port: a copy to each but the first. */
+    private void pass(Block block, List<Plan.Stream> streams) throws InterruptedException {
+        for (int i = streams.size() - 1; i > 0; i--) {
+            Block copy = take();
+            copy.add(block, 0, block.count);
+            hand(copy, streams.get(i));
+        }
+        hand(block, streams.get(0));
+    }
+
+    private void hand(Block block, Plan.Stream stream) throws InterruptedException {
+        block.pass(stream.step());
+        queues.get(stream.target()).put(block);
+    }
+
+    /** The blocks that an operator fills: one for each output port, as tuples take the ports in turn. */
+    private final class Filling {
+        final List<List<Plan.Stream>> ports;
+        private final Block[] open;
+        private int turn;
+
+        Filling(List<List<Plan.Stream>> ports) {
+            this.ports = ports;
+            open = new Block[ports.size()];
+            for (int port = 0; port < open.length; port++) {
+                open[port] = take();
+            }
+        }
+
+        Block open() {
+            return open[turn];
+        }
+
+        /** A tuple was added: the next one takes the next port. */
+        void next() throws InterruptedException {
+            if (open[turn].count == plan.batch) {
+                flush(turn);
+            }
+            turn = turn + 1 == open.length ? 0 : turn + 1;
+        }
+
+        /** Blocks that are not full do not wait while the operator does. */
+        void flushAll() throws InterruptedException {
+            for (int port = 0; port < open.length; port++) {
+                if (open[port].count > 0) {
+                    flush(port);
+                }
+            }
+        }
+
+        private void flush(int port) throws InterruptedException {
+            Block full = open[port];
+            open[port] = take();
+            pass(full, ports.get(port));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+const MIXER: u64 = 0xD6E8_FEB8_6659_FD93;
+
+#[derive(Clone, Copy)]
+pub struct Header {
+    pub sequence: u64,
+    pub born: u64, // ns since the start; 0: its latency is not taken
+    pub value: f64,
+    pub path: u32,
+}
+
+/// A tuple that travels by itself, by value, with a payload that its source allocates.
+#[derive(Clone)]
+pub struct Tuple {
+    pub header: Header,
+    pub payload: Box<[u8]>,
+}
+
+impl Tuple {
+    pub fn new(header: Header, bytes: usize) -> Tuple {
+        let mut payload = vec![0; bytes].into_boxed_slice();
+        fill(&mut payload, header.sequence);
+        Tuple { header, payload }
+    }
+
+    /// The same, behind a stream that adds so much to its path.
+    pub fn stepped(mut self, step: u32) -> Tuple {
+        self.header.path += step;
+        self
+    }
+}
+
+pub fn fingerprint(sequence: u64) -> u64 {
+    let mixed = (sequence + 1).wrapping_mul(GOLDEN);
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(MIXER);
+    mixed ^ mixed >> 32
+}
+
+pub fn value_of(sequence: u64) -> f64 {
+    1.0 + (sequence & 1023) as f64 / 1024.0
+}
+
+/// Whole words first: their length is known to the compiler.
+pub fn fill(space: &mut [u8], sequence: u64) {
+    let base = sequence.wrapping_mul(GOLDEN);
+    let words = (space.len() / 8) as u64;
+    let mut whole = space.chunks_exact_mut(8);
+    for (i, word) in (&mut whole).enumerate() {
+        word.copy_from_slice(&base.wrapping_add(i as u64).to_le_bytes());
+    }
+    let rest = whole.into_remainder();
+    rest.copy_from_slice(&base.wrapping_add(words).to_le_bytes()[..rest.len()]);
+}
+
+/// Looks at the value, at the first and the last whole word, and at one between that changes from
+/// tuple to tuple.
+pub fn is_intact(header: &Header, space: &[u8], mixed: u64) -> bool {
+    let words = space.len() / 8;
+    let base = header.sequence.wrapping_mul(GOLDEN);
+    let is_as_made =
+        |i: usize| space[8 * i..8 * i + 8] == base.wrapping_add(i as u64).to_le_bytes();
+    let between = ((mixed >> 32) * words as u64 >> 32) as usize;
+    header.value == value_of(header.sequence)
+        && (words == 0 || is_as_made(0) && is_as_made(words - 1) && is_as_made(between))
+}
