@@ -3,6 +3,9 @@
 Runs come in blocks of two of each arm (`standing`). After each block the arms that are proven
 worse than all leaders are not run any more. At a paced source each arm also runs at full speed,
 beside each run at the rate: that shows the highest rate which it sustains.
+
+Before the first block each arm may have a run that is explained. It is not compared: reading what
+threads do costs each arm another small share of its speed.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ import random
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
@@ -20,7 +24,7 @@ from harness.compare.standing import SAME, ArmRatio, Standing
 from harness.gate.order import PAIRS
 from harness.measurement.interval import mean_interval
 from harness.measurement.records import rate_of
-from harness.measurement.spec import Run
+from harness.measurement.spec import PeerModel, Run
 
 Record = dict[str, Any]
 Execute = Callable[[Run, Callable[[str], None]], Record]
@@ -55,7 +59,9 @@ class Contender:
     run: Run
     records: list[Record] = field(default_factory=list)  # correct ones
     at_full_speed: list[Record] = field(default_factory=list)  # of a paced source
+    explained: Record | None = None  # its run with `time_use`; peers have none
     failure: str = ""  # why it is out; "": it is not
+    is_left_out: bool = False  # it seemed worse, and is not run any more (`Contest.narrow`)
     longest_s: float = 0.0  # that a run of it took
     notes: list[str] = field(default_factory=list)  # what a reader should know
 
@@ -97,7 +103,7 @@ class Contest:
     """Comparison of arms on one graph with one set of parameters.
 
     `budget_s` counts from the first run. `offered_per_s`: rate of all paced sources together; None
-    if they send as fast as they can.
+    if they send as fast as they can. `explains`: each arm first has a run that is explained.
     """
 
     title: str
@@ -108,6 +114,7 @@ class Contest:
     budget_s: float
     seed: int
     offered_per_s: float | None = None
+    explains: bool = False
     blocks: int = 0
     ended: ContestEnd | None = None
     started_s: float | None = None
@@ -140,14 +147,18 @@ class Contest:
 
     @property
     def running(self) -> list[Contender]:
-        """Arms without a failure."""
-        return [each for each in self.contenders if not each.failure]
+        """Arms that have not failed, and are not left out."""
+        return [each for each in self.contenders if not (each.failure or each.is_left_out)]
 
     @property
     def leaders(self) -> list[Contender]:
         """Arms of which one is the best; the one that seems best comes first."""
         by_name = {each.name: each for each in self.contenders}
         return [by_name[name] for name in self._leaders]
+
+    def value_of(self, record: Record) -> float | None:
+        """Return what a run is compared by; None if it has none above 0."""
+        return _value(record, self.by)
 
     @property
     def decided(self) -> bool:
@@ -166,17 +177,53 @@ class Contest:
         """Run the arms until the best is known or the budget is used up. An interrupt ends it, and
         is raised again.
         """
+        with self.timed():
+            if self.explains:
+                self.explain_arms(execute, audience)
+            while self.ended is None:
+                self.run_block(execute, audience)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the time in the `with` block. An interrupt ends the comparison, and goes on."""
         self.started_s = self.clock()
         try:
-            while self.ended is None:
-                self._run_block(execute, audience)
+            yield
         except KeyboardInterrupt:
             self.ended = ContestEnd.INTERRUPTED
             raise
         finally:
             self.finished_s = self.clock()
 
-    def _run_block(self, execute: Execute, audience: Audience) -> None:
+    def narrow(self, count: int) -> None:
+        """Leave out all but so many of the arms that may be the best: those that seem best go
+        on.
+        """
+        for arm in self.leaders[count:]:
+            arm.is_left_out = True
+        self._leaders = self._leaders[:count]
+
+    def explain_arms(self, execute: Execute, audience: Audience) -> None:
+        """Do a run of each arm that is explained, in random order."""
+        arms = [each for each in self.running if not isinstance(each.run.model, PeerModel)]
+        self._draw.shuffle(arms)
+        for place, arm in enumerate(arms):
+            if not self._has_time_for(arm):
+                return
+            run = replace(arm.run, explained=True, order_in_block=place)
+            record, _ = self._done(arm, run, self.by, "what its threads do", execute, audience)
+            arm.explained = None if arm.failure else record
+            audience.ran()
+
+    def _has_time_for(self, arm: Contender) -> bool:
+        """Return True if the budget has time for a run, and end the comparison otherwise."""
+        if self.elapsed_s + (arm.longest_s or ESTIMATED_RUN_S) <= self.budget_s:
+            return True
+        self.ended = ContestEnd.BUDGET
+        return False
+
+    def run_block(self, execute: Execute, audience: Audience) -> None:
+        """Run two of each arm that may be the best, in random order, and look at the results."""
         speeds = (False, True) if self.paced else (False,)
         order = [(each, full) for each in self.leaders for full in speeds for _ in range(PAIRS)]
         self._draw.shuffle(order)
@@ -184,8 +231,7 @@ class Contest:
         for place, (arm, full) in enumerate(order):
             if arm.failure:
                 continue
-            if self.elapsed_s + (arm.longest_s or ESTIMATED_RUN_S) > self.budget_s:
-                self.ended = ContestEnd.BUDGET
+            if not self._has_time_for(arm):
                 return
             value = self._run(arm, full, place, execute, audience)
             if value is not None and not full:
@@ -204,21 +250,30 @@ class Contest:
     def _run(
         self, arm: Contender, full: bool, place: int, execute: Execute, audience: Audience
     ) -> float | None:
-        """Do one run; return its value, or None if it is at full speed or has failed."""
+        """Do one run; return its value, or None if it has none."""
         runs = arm.at_full_speed if full else arm.records
         run = replace(arm.run, full_speed=full, repeat=len(runs), order_in_block=place)
-        what = f"{arm.name} at full speed" if full else arm.name
+        by = By.THROUGHPUT if full else self.by
+        what = "at full speed" if full else ""
+        record, value = self._done(arm, run, by, what, execute, audience)
+        if not arm.failure:
+            runs.append(record)
+        return value
+
+    def _done(
+        self, arm: Contender, run: Run, by: By, what: str, execute: Execute, audience: Audience
+    ) -> tuple[Record, float | None]:
+        """Do a run; return its record and its value. A failure is kept with the arm."""
+        heading = f"{arm.name} {what}".rstrip()
         began_s = self.clock()
-        record = execute(run, lambda phase: audience.phase(f"{what}: {phase}"))
+        record = execute(run, lambda phase: audience.phase(f"{heading}: {phase}"))
         arm.longest_s = max(arm.longest_s, self.clock() - began_s)
-        value = _value(record, By.THROUGHPUT if full else self.by)
+        value = _value(record, by)
         if record["error"] is not None or not record["correct"]:
             arm.failure = (record["error"] or "not correct").splitlines()[0]
         elif value is None:
             arm.failure = "no tuple arrived in the measured window"
-        else:
-            runs.append(record)
-        return value
+        return record, value
 
 
 def keeps_up(arm: Contender, offered_per_s: float) -> bool | None:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.compare.contest import Contender, Contest
-from harness.compare.report import cpus_used, heading, in_order, notes, sentence, table_of
+from harness.compare.report import bounds, cpus_used, heading, in_order, notes, sentence, table_of
+from harness.explain import explain
 from harness.measurement.records import rate_of
 
 Row = dict[str, Any]
@@ -56,6 +57,7 @@ def row_of(contest: Contest, arm: Contender) -> Row:
         "runs": len(arm.records),
         "settled_runs": arm.settled,
         "failure": arm.failure or None,
+        "bound": None if arm.explained is None else explain(arm.explained).headline,
         "machine": arm.run.place.label or arm.run.place.machine,
         "simulated": contest.simulated,
     }
@@ -102,7 +104,7 @@ def as_markdown(contests: Sequence[Contest]) -> str:
         titles, rows = table_of(contest)
         lines = [titles, ["---"] + ["---:"] * (len(titles) - 1), *rows]
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        told = "".join(f"\n* {note}" for note in notes(contest))
+        told = "".join(f"\n* {line}" for line in (*bounds(contest), *notes(contest)))
         parts.append(f"**{heading(contest)}**\n\n{table}\n\n{_whole(sentence(contest))}\n{told}")
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 

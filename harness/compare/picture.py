@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 
 from harness.compare.contest import By, Contest
 from harness.compare.report import heading, in_order, notes, sentence, table_of
+from harness.explain import explain
+from harness.explain.page import BARS_STYLE, bars, key
 from harness.plots import style
 
 PANEL_WIDTH, ROW_HEIGHT, MARGIN = 6.4, 0.34, 1.0  # inches
@@ -82,7 +84,7 @@ def page_of(contests: Sequence[Contest]) -> str:
     title = html.escape(contests[0].title)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title} compared</title>'
-        f"<style>{STYLE}</style>\n{found}\n{_svg(contests)}</html>\n"
+        f"<style>{STYLE}{BARS_STYLE}</style>\n{found}\n{_svg(contests)}</html>\n"
     )
 
 
@@ -98,8 +100,20 @@ def _section(contest: Contest) -> str:
         f"<section{kind}><h2>{html.escape(heading(contest))}</h2>"
         f'<p class="found">{html.escape(sentence(contest))}.</p>'
         f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
-        f"{f'<ul>{told}</ul>' if told else ''}</section>"
+        f"{f'<ul>{told}</ul>' if told else ''}{_time_use(contest)}</section>"
     )
+
+
+def _time_use(contest: Contest) -> str:
+    """Return a bar of the threads' time for each arm that was explained, and what bounds it."""
+    runs = [(arm.name, explain(arm.explained)) for arm in in_order(contest) if arm.explained]
+    if not runs:
+        return ""
+    told = "".join(
+        f"<li><b>{html.escape(name)}</b>: {html.escape(run.headline)}</li>" for name, run in runs
+    )
+    named = bars([(name, run.shares) for name, run in runs])
+    return f"<h3>Time of the threads of each arm</h3>{named}{key()}<ul>{told}</ul>"
 
 
 def _svg(contests: Sequence[Contest]) -> str:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from harness.compare.contest import By, Contender, Contest, ContestEnd, keeps_up
 from harness.experiments.config import clock
+from harness.measurement.interval import FEWEST_FOR_INTERVAL
 from harness.measurement.period_text import short
 from harness.measurement.records import rate_of
+from harness.terminal.table import aligned_rows
 
 MISSING = "-"
 
@@ -27,7 +29,8 @@ class ArmColumn:
 
 def _ratio(contest: Contest, arm: Contender) -> str:
     found = contest.to_best(arm).estimate
-    return MISSING if math.isnan(found) or not arm.records else f"{found:.3g}"
+    unknown = math.isnan(found) or not arm.records or not contest.blocks
+    return MISSING if unknown else f"{found:.3g}"
 
 
 def _interval(contest: Contest, arm: Contender) -> str:
@@ -53,7 +56,7 @@ def _throughput(contest: Contest, arm: Contender) -> str:
 
 def _half_width(arm: Contender) -> str:
     found = arm.throughput
-    if found is None or len(arm.records) < 3:
+    if found is None or len(arm.records) < FEWEST_FOR_INTERVAL:
         return ""
     mean, _, high = found
     return f" ±{100 * (high / mean - 1):.0f} %" if mean > 0 else ""
@@ -123,14 +126,7 @@ def in_order(contest: Contest) -> list[Contender]:
 def table_lines(contest: Contest) -> list[str]:
     """Return the table as lines of text."""
     titles, rows = table_of(contest)
-    widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (titles, *rows)
-    ]
+    return aligned_rows([titles, *rows], right=range(1, len(titles)))
 
 
 def heading(contest: Contest) -> str:
@@ -151,6 +147,19 @@ def progress(contest: Contest, phase: str = "") -> str:
     step = f"next look after {left} more block{'' if left == 1 else 's'}"
     time = f"{clock(contest.elapsed_s)} of at most {clock(contest.budget_s)}"
     return "; ".join(filter(None, (f"block {contest.blocks + 1}", time, step, phase)))
+
+
+def bounds(contest: Contest) -> list[str]:
+    """Return a line for each arm that was explained: what bounds it."""
+    from harness.explain import explain
+
+    found = [
+        (arm.name, explain(arm.explained).headline)
+        for arm in in_order(contest)
+        if arm.explained is not None
+    ]
+    width = max((len(name) for name, _ in found), default=0)
+    return [f"{name:<{width}}  {headline}" for name, headline in found]
 
 
 def sentence(contest: Contest) -> str:
@@ -220,6 +229,13 @@ def notes(contest: Contest) -> list[str]:
                 f"{arm.name}: {unsettled} of {len(arm.records)} runs had not settled when they "
                 "were measured"
             )
+        ratio = contest.to_best(arm)
+        known = ratio.estimate == ratio.estimate  # not nan
+        if known and ratio.low < ratio.high and not ratio.low <= ratio.estimate <= ratio.high:
+            found.append(
+                f"{arm.name}: its ratio to the best changed while it was measured, so its interval "
+                "is of other conditions than its estimate; repeat this on a quiet machine"
+            )
     records = [record for arm in contest.contenders for record in arm.records]
     disturbed = sum(not record["host"].get("host_fit", True) for record in records)
     if disturbed:
@@ -234,7 +250,10 @@ def lines_of(contests: Sequence[Contest]) -> list[str]:
     parts = []
     for contest in contests:
         took = f"{_blocks(contest)} in {clock(contest.elapsed_s)}"
-        parts += [heading(contest), "", *table_lines(contest), "", took, *notes(contest), ""]
+        parts += [heading(contest), "", *table_lines(contest), ""]
+        if bounded := bounds(contest):
+            parts += [*bounded, ""]
+        parts += [took, *notes(contest), ""]
     if len(contests) == 1:
         return [*parts, sentence(contests[0])]
     found = [f"{_varied_text(contests, each)}: {sentence(each)}" for each in contests]
@@ -264,11 +283,7 @@ def overview(contests: Sequence[Contest]) -> list[str]:
         cells = [_ratio(contest, by_name[name]) if name in by_name else MISSING for name in arms]
         best = ", ".join(arm.name for arm in contest.leaders) if contest.decided else "?"
         rows.append([*(str(contest.parameters[name]) for name in varied), *cells, best])
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
+    return aligned_rows(rows, right=range(len(rows[0])))
 
 
 def cpus_used(record: dict[str, object]) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.explain.bounds import Bound
 from harness.explain.explanation import RunExplanation
 from harness.explain.shares import CATEGORIES, OperatorShares, ThreadShares, Times
+from harness.terminal.table import aligned_rows
 
 MOST_ROWS = 12  # of a table; the rest is one row
 MOST_BOUNDS = 4
@@ -197,13 +198,7 @@ def _shown(rows: Sequence[Times]) -> list[str]:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
-    lines = []
-    for row in (columns, *rows):
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  " + "  ".join(cells).rstrip())
-    return lines
+    return aligned_rows([columns, *rows], right=range(1, len(columns)), indent=2)
 
 
 def _share(share: float) -> str:

@@ -1,0 +1,214 @@
+"""Advice: the arm to use, what it gains, how certain that is, and what it rests on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.advise.candidates import Candidate
+from harness.advise.costs import GraphCosts
+from harness.advise.halving import Screening
+from harness.compare.contest import By, Contender, Contest
+from harness.compare.standing import ArmRatio
+from harness.models import OPTIONS
+from harness.models.option import Flag, Settings
+
+
+@dataclass
+class Trial:
+    """An arm that was run, in the last screening that it was in. `to_best`: estimated ratio to the
+    best arm; 0: unknown. `runs`: of all screenings.
+    """
+
+    arm: Contender
+    to_best: float
+    runs: int
+    screening: Screening
+
+    @property
+    def left_out_in_round(self) -> int | None:
+        """Round of the screening in which it was left out; None if it was not."""
+        return self.screening.left_out.get(self.arm.name)
+
+
+def _to_best(contest: Contest, arm: Contender) -> float:
+    ratio = contest.to_best(arm).estimate if arm.records and contest.blocks else 0.0
+    return 0.0 if ratio != ratio else ratio
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Findings. `ranked`: all arms that are worth a run; `screenings`: those that were run;
+    `baseline`: the arm that gains are over. `rests_on`: sentences. `terms`: options of `millrace
+    run` that say where the arms ran and what was drawn at random.
+    """
+
+    subject: str  # the word that names the graph
+    given: Mapping[str, object]  # its parameters
+    costs: GraphCosts
+    ranked: Sequence[Candidate]
+    screenings: Sequence[Screening]
+    final: Contest
+    baseline: str
+    rests_on: Sequence[str] = ()
+    terms: Sequence[str] = ()
+
+    @property
+    def arm(self) -> Contender:
+        """The arm to use."""
+        return self.final.leaders[0]
+
+    @property
+    def rivals(self) -> list[Contender]:
+        """Arms that cannot be distinguished from it."""
+        return self.final.leaders[1:]
+
+    @property
+    def gain(self) -> ArmRatio | None:
+        """Its ratio to the baseline, with an interval; None if it is the baseline."""
+        if self.arm.name == self.baseline:
+            return None
+        return self.final.standing.ratio(self.arm.name, self.baseline)
+
+    @property
+    def contests(self) -> list[Contest]:
+        """All contests, in the order in which they were held."""
+        return [*(each.contest for each in self.screenings), self.final]
+
+    @property
+    def tried(self) -> list[Trial]:
+        """Arms of the screenings, each once, the best first."""
+        found: dict[str, Trial] = {}
+        scale = 1.0  # of a screening's best arm to the best one of the last screening
+        later: Contest | None = None
+        for screening in reversed(self.screenings):
+            contest = screening.contest
+            if later is not None:
+                best = screening.last[0].name
+                scale *= _to_best(later, next(a for a in later.contenders if a.name == best))
+            for arm in contest.contenders:
+                trial = Trial(arm, scale * _to_best(contest, arm), len(arm.records), screening)
+                known = found.setdefault(arm.name, trial)
+                if known is not trial:
+                    known.runs += trial.runs
+            later = contest
+        return sorted(found.values(), key=lambda each: -each.to_best)
+
+    @property
+    def command(self) -> str:
+        """The command line that runs the arm."""
+        words = ["millrace", "run", self.subject]
+        for name, value in self.given.items():
+            words += ["--set", f"{name}={value}"]
+        words += ["--model", self.arm.run.model.name, *options_of_arm(self.arm), *self.terms]
+        return shlex.join(words)
+
+
+def options_of_arm(arm: Contender) -> list[str]:
+    """Return the options of an arm's model, as the command line takes them."""
+    words = []
+    for name, value in arm.run.model.changed.items():
+        declared = OPTIONS[name]
+        flag = f"--{declared.flag_of(name)}"
+        if isinstance(declared, Settings):
+            words += [word for key, each in value for word in (flag, f"{key}={each}")]
+        elif isinstance(declared, Flag):
+            words.append(flag)
+        else:
+            words += [flag, f"{value}"]
+    return words
+
+
+def certainty(advice: Advice) -> str:
+    """Return how certain the advice is, in one sentence."""
+    final, arm = advice.final, advice.arm
+    what = "as good as" if final.by is By.LATENCY else "as fast as"
+    others = [each for each in final.contenders if each is not arm and not each.failure]
+    if not final.blocks and others:
+        return "unknown: the budget ended before the last arms were compared; give it more time"
+    if not others:
+        return "no other arm ran correctly, so nothing is compared"
+    told = [
+        f"{ratio_text(final.standing.ratio(arm.name, other.name), what)} {other.words}"
+        for other in others
+    ]
+    found = f"it is {_listed(told)}"
+    if not advice.rivals:
+        return f"certain at 95 % among the last {len(others) + 1} arms: {found}"
+    names = _listed([each.words for each in advice.rivals])
+    return f"not distinguished from {names} within the budget: {found}"
+
+
+def ratio_text(ratio: ArmRatio, what: str) -> str:
+    """Return a ratio with its interval: `1.2 times as fast as [1.1, 1.3]`."""
+    if ratio.estimate != ratio.estimate:  # nan: no whole block was run
+        return f"an unknown number of times {what}"
+    known = ratio.low > 0.0 and ratio.high < float("inf")
+    interval = f" [{ratio.low:.3g}, {ratio.high:.3g}]" if known else ""
+    return f"{ratio.estimate:.3g} times{interval} {what}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
+
+
+def to_mapping(advice: Advice, words: Sequence[str], bound: str | None) -> dict[str, Any]:
+    """Return everything, for JSON."""
+    gain = advice.gain
+    final = advice.final
+    ranks = {each.arm.name: each for each in advice.ranked}
+
+    def row(trial: Trial) -> dict[str, Any]:
+        found = ranks.get(trial.arm.name)
+        return {
+            "arm": trial.arm.name,
+            "words": trial.arm.words,
+            "bound_per_s": found.bound_per_s if found else None,
+            "to_best": trial.to_best or None,
+            "runs": trial.runs,
+            "left_out_in_round": trial.left_out_in_round,
+            "failure": trial.arm.failure or None,
+        }
+
+    return {
+        "graph": final.title,
+        "parameters": dict(final.parameters),
+        "machine": advice.arm.run.place.machine,
+        "simulated": final.simulated,
+        "compared_by": str(final.by),
+        "arm": advice.arm.name,
+        "model": advice.arm.run.model.name,
+        "options": {
+            name: dict(value) if isinstance(OPTIONS[name], Settings) else value
+            for name, value in advice.arm.run.model.changed.items()
+        },
+        "command": advice.command,
+        "gain": None
+        if gain is None
+        else {
+            "over": advice.baseline,
+            "estimate": _finite(gain.estimate),
+            "low": _finite(gain.low),
+            "high": _finite(gain.high),
+        },
+        "alpha": final.alpha,
+        "is_distinguished": not advice.rivals,
+        "not_distinguished_from": [arm.name for arm in advice.rivals],
+        "certainty": certainty(advice),
+        "bound": bound,
+        "in_your_runtime": list(words),
+        "rests_on": list(advice.rests_on),
+        "candidates": len(advice.ranked),
+        "tried": [row(trial) for trial in advice.tried],
+        "operators": [
+            {"name": each.name, "share": each.share, "tuple_ns": each.tuple_ns}
+            for each in advice.costs.operators.values()
+        ],
+        "hop_ns": dict(advice.costs.hop_ns),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None

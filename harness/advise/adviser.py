@@ -1,0 +1,255 @@
+"""Steps of an advice: profile, halving, a climb to better neighbours, and the last comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.advise.advice import Advice
+from harness.advise.candidates import (
+    Candidate,
+    candidates,
+    choose,
+    found_by_law,
+    neighbours,
+    words_of,
+)
+from harness.advise.costs import GraphCosts, costs_of
+from harness.advise.halving import SCREENING, Screening, arms_for, runs_of
+from harness.advise.placements import can_be_named
+from harness.compare.contest import Audience, By, Contender, Contest
+from harness.compare.entrants import RunTerms, entrant, execute
+from harness.compare.rates import offered_per_s
+from harness.compare.standing import ALPHA
+from harness.errors import RunFailed, UserError
+from harness.experiments.experiment import Arm
+from harness.explain import explain
+from harness.graph import Graph
+from harness.measurement.spec import arm_name
+from harness.measurement.subject import Subject
+from harness.models import model_on
+from harness.terminal.output import tell
+
+LEAST_FOR_LAW_S = 120.0  # of the budget, from which on the law of multilevel has a run
+PROFILED = ("manual", "dedicated", "dynamic", "coroutine")
+"""Models of which a run is explained first; the first one that can run the graph has the times that
+are taken for the operators' own."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Graph and terms of an advice. `word` names the graph for the user, `given` are its parameters
+    as text; `by`: None if the graph decides; `place_words`: options of `millrace run` that say
+    where the arms run; `rests_on`: sentences; `baseline`: the arm that gains are over, if one was
+    named.
+    """
+
+    word: str
+    given: Mapping[str, str]
+    subject: Subject
+    graph: Graph
+    terms: RunTerms
+    budget_s: float
+    by: By | None = None
+    place_words: Sequence[str] = ()
+    rests_on: tuple[str, ...] = ()
+    baseline: Arm | None = None
+
+    def made(self, arm: Arm, words: str = "") -> Contender:
+        """Return an arm with its run. Raises UserError if it cannot run the graph."""
+        run = self.terms.run_of(arm, self.subject)
+        return entrant(arm, words or words_of(arm), run, self.graph)
+
+
+class StepAudience(Audience, Protocol):
+    """Receiver of progress through several contests."""
+
+    def begin(self, contest: Contest, step: str = "") -> None:
+        """Show the contest that begins, and which step it is."""
+
+
+def entrants(asked: Asked, models: Iterable[str]) -> Iterator[Contender]:
+    """Yield the models with their defaults that can run the graph; tell of the others."""
+    for name in models:
+        model = model_on(asked.terms.place, name, {})
+        yield from _able(asked, [(Arm(arm_name(model), model), "")])
+
+
+def _able(asked: Asked, arms: Iterable[tuple[Arm, str]]) -> Iterator[Contender]:
+    for arm, words in arms:
+        try:
+            yield asked.made(arm, words)
+        except UserError as error:
+            tell(f"millrace advise: {arm.name} is left out: {error}")
+
+
+class Adviser:
+    """The steps, each a contest within what is left of the budget."""
+
+    def __init__(self, asked: Asked, audience: StepAudience) -> None:
+        self._asked, self._audience = asked, audience
+        self._offered = offered_per_s(asked.graph)
+        self._by = asked.by or (By.THROUGHPUT if self._offered is None else By.LATENCY)
+        self._left_s = asked.budget_s
+        self._run_s = 0.0  # that a run takes, about
+
+    def advise(self) -> Advice:
+        """Return the advice. Raises RunFailed if no model can run the graph."""
+        asked = self._asked
+        profiles = self._profile()
+        costs = self._costs(profiles)
+        ranked = candidates(asked.graph, costs, asked.terms.place)
+        if asked.baseline is None:
+            baseline = next(arm for arm in profiles.contenders if arm.explained is not None)
+        else:
+            baseline = asked.made(asked.baseline)
+        found = self._by_law(profiles, costs)
+        reserve_s = (1.0 - 2.0 * SCREENING) * self._left_s  # for the last comparison
+        count = arms_for(self._left_s, self._run_s, len(ranked))
+        arms = [*self._made([*found, *choose(ranked, count)]), baseline]
+        screenings = [self._screened(arms, SCREENING * self._left_s, "halving of {} arms")]
+        self._climb(screenings, ranked, reserve_s)
+        final = self._contest([*screenings[-1].last, baseline], explains=True)
+        self._audience.begin(final, f"the last {len(final.contenders)} arms")
+        if len(final.contenders) > 1:
+            final.budget_s = self._left_s
+            final.compare(execute, self._audience)
+        return Advice(
+            asked.word,
+            asked.given,
+            costs,
+            ranked,
+            screenings,
+            final,
+            baseline.name,
+            tuple(self._rests_on(screenings, final)),
+            asked.place_words,
+        )
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _profile(self) -> Contest:
+        """Explain a run of each model."""
+        contenders = list(entrants(self._asked, PROFILED))
+        if not contenders:
+            raise RunFailed("no model can run the graph")
+        contest = self._contest(contenders)
+        self._explain(contest, f"profile of {len(contenders)} models")
+        self._run_s = contest.elapsed_s / len(contenders)
+        if all(arm.explained is None for arm in contest.contenders):
+            failed = [f"{arm.name}: {arm.failure}" for arm in contest.contenders if arm.failure]
+            raise RunFailed("; ".join(failed) or "the budget is too short for a run")
+        return contest
+
+    def _explain(self, contest: Contest, step: str) -> None:
+        self._audience.begin(contest, step)
+        with contest.timed():
+            contest.explain_arms(execute, self._audience)
+        self._spend(contest)
+
+    def _costs(self, profiles: Contest) -> GraphCosts:
+        runs = {
+            arm.run.model.name: explain(arm.explained)
+            for arm in profiles.contenders
+            if arm.explained is not None
+        }
+        plain = next(name for name in PROFILED if name in runs)
+        return costs_of(runs, plain)
+
+    def _by_law(self, profiles: Contest, costs: GraphCosts) -> list[Candidate]:
+        """Return the arm with what the law of the multilevel model finds, from one run of it. A run
+        with a law takes long, so a short budget has none.
+        """
+        if self._left_s < LEAST_FOR_LAW_S or "dynamic" not in costs.hop_ns:
+            return []
+        contest = self._contest(list(entrants(self._asked, ("multilevel",))))
+        if not contest.contenders:
+            return []
+        self._explain(contest, "what the law of multilevel finds")
+        record = contest.contenders[0].explained
+        if record is None:
+            return []
+        queued = {
+            each.name
+            for each in explain(record).operators
+            if each.queue_capacity is not None and each.kind != "source"
+        }
+        if not record["threads"] or not queued or not all(map(can_be_named, queued)):
+            return []
+        return [found_by_law(costs, self._asked.terms.place, record["threads"], queued)]
+
+    def _climb(
+        self, screenings: list[Screening], ranked: Sequence[Candidate], reserve_s: float
+    ) -> None:
+        """Halve the best arm with its neighbours that were not tried, as long as one is better."""
+        tried = {f"{arm.run.model}" for arm in screenings[0].contest.contenders}
+        while last := screenings[-1].last:
+            best = last[0].run.model
+            new = [each for each in neighbours(ranked, best) if f"{each.arm.model}" not in tried]
+            tried |= {f"{each.arm.model}" for each in new}
+            arms = list(self._made(new))
+            spare_s = self._left_s - reserve_s
+            if not arms or runs_of(len(arms) + len(last)) * self._run_s > spare_s:
+                return
+            step = "halving of {} arms: the best and its neighbours"
+            screenings.append(self._screened([*last, *arms], spare_s, step))
+            if not screenings[-1].last or screenings[-1].last[0].run.model == best:
+                return
+
+    def _screened(self, arms: Iterable[Contender], budget_s: float, step: str) -> Screening:
+        """Halve arms within a budget."""
+        contest = self._contest(arms)
+        contest.budget_s = budget_s
+        self._audience.begin(contest, step.format(len(contest.contenders)))
+        screening = Screening(contest)
+        try:
+            screening.halve(execute, self._audience)
+        finally:
+            self._spend(contest)
+        return screening
+
+    def _made(self, chosen: Iterable[Candidate]) -> Iterator[Contender]:
+        """Yield arms as the graph allows them."""
+        return _able(self._asked, ((each.arm, each.words) for each in chosen))
+
+    def _rests_on(self, screenings: Sequence[Screening], final: Contest) -> Iterator[str]:
+        place = self._asked.terms.place
+        where = f"on simulated {place.machine}" if place.simulated else "on this machine"
+        contests = [*(each.contest for each in screenings), final]
+        runs = sum(len(arm.records) for each in contests for arm in each.contenders)
+        tried = {arm.name for each in screenings for arm in each.contest.contenders}
+        rounds = sum(each.rounds for each in screenings)
+        yield (
+            f"{runs} runs {where}: {len(tried)} arms in {rounds} round{'' if rounds == 1 else 's'} "
+            f"of halving, and {len(final.contenders)} compared to the end"
+        )
+        yield from self._asked.rests_on
+        if any(each.left_out for each in screenings):
+            yield "arms that were left out only seemed worse; the last arms alone are tested"
+
+    # -- contests ----------------------------------------------------------------------------------
+
+    def _contest(self, contenders: Iterable[Contender], explains: bool = False) -> Contest:
+        """Return a contest of arms without runs, each setting once. How long a run takes is
+        kept.
+        """
+        found: dict[str, Contender] = {}
+        for arm in contenders:
+            new = Contender(arm.name, arm.words, arm.run, longest_s=arm.longest_s, notes=arm.notes)
+            found.setdefault(f"{arm.run.model}", new)
+        asked = self._asked
+        return Contest(
+            asked.subject.topology,
+            asked.subject.parameters,
+            list(found.values()),
+            self._by,
+            ALPHA,
+            self._left_s,
+            asked.terms.seed,
+            self._offered,
+            explains=explains,
+        )
+
+    def _spend(self, contest: Contest) -> None:
+        self._left_s = max(0.0, self._left_s - contest.elapsed_s)

@@ -1,0 +1,85 @@
+"""Costs of a graph's operators and queues, from explained runs.
+
+A run under the manual model has no queues: its times are the operators' own. Runs under other
+models show what moving a tuple through a queue costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.explain import RunExplanation
+from harness.explain.shares import OperatorShares
+
+LEAST_HOP_NS = 2.0  # that a queue costs a tuple at least, whatever noise says: a copy
+
+
+@dataclass(frozen=True)
+class OperatorCost:
+    """Cost of an operator. `share`: tuples that it takes for one that all sources send together."""
+
+    name: str
+    is_source: bool
+    share: float
+    tuple_ns: float
+    behind: tuple[str, ...]  # operators that send to it
+    replicable: bool
+
+    @property
+    def load_ns(self) -> float:
+        """Its time for each tuple of the sources."""
+        return self.share * self.tuple_ns
+
+
+@dataclass(frozen=True)
+class GraphCosts:
+    """Costs of all operators, in topological order, and of a tuple at a queue, by model [ns]."""
+
+    operators: Mapping[str, OperatorCost]
+    hop_ns: Mapping[str, float]
+
+    @property
+    def total_ns(self) -> float:
+        """Time of all operators for each tuple of the sources."""
+        return sum(each.load_ns for each in self.operators.values())
+
+
+def costs_of(runs: Mapping[str, RunExplanation], plain: str) -> GraphCosts:
+    """Return costs from runs by model; `plain`: the one with the fewest queues, whose times are
+    taken for the operators' own.
+    """
+    shares = _in_order(runs[plain].operators)
+    sent = sum(each.tuples for each in shares if each.kind == "source")
+    operators = {
+        each.name: OperatorCost(
+            each.name,
+            each.kind == "source",
+            each.tuples / sent if sent else 0.0,
+            each.tuple_ns if each.queue_capacity is None else each.work_ns or 0.0,
+            each.behind,
+            each.replicable,
+        )
+        for each in shares
+    }
+    return GraphCosts(operators, {name: _hop_ns(run) for name, run in runs.items()})
+
+
+def _hop_ns(run: RunExplanation) -> float:
+    """Return what moving a tuple through a queue takes, on average. Time in which threads look for
+    work does not count: those that are too many spend it for nothing.
+    """
+    moved = sum(each.tuples for each in run.operators if each.queue_capacity is not None)
+    moving_ns = run.shares["queues"] * run.threads_s * 1e9
+    return max(moving_ns / moved, LEAST_HOP_NS) if moved else LEAST_HOP_NS
+
+
+def _in_order(operators: tuple[OperatorShares, ...]) -> list[OperatorShares]:
+    """Return operators so that each comes after those that send to it."""
+    left = {each.name: each for each in operators}
+    ordered: dict[str, OperatorShares] = {}
+    while left:
+        ready = [each for each in left.values() if all(name in ordered for name in each.behind)]
+        for each in ready:
+            ordered[each.name] = left.pop(each.name)
+    return list(ordered.values())

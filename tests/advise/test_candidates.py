@@ -1,0 +1,91 @@
+"""Bounds rank the arms; each model's best is among those that are tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.advise.candidates import candidates, choose, levels
+from harness.advise.costs import costs_of
+from harness.machines.place import find_place
+from harness.models import Dedicated, Dynamic, Manual
+from tests.advise.made_costs import HOPS, chain
+from tests.explain.known import explained, pipeline
+
+WORK = (100, 400, 200, 100)
+
+
+def costs_named_as(graph, work):
+    """Costs of a pipeline, with the names of the graph."""
+    made = chain(*work, 5)
+    renamed = dict(zip(made.operators, graph.operators, strict=True))
+    operators = {
+        renamed[name]: replace(
+            each, name=renamed[name], behind=tuple(renamed[before] for before in each.behind)
+        )
+        for name, each in made.operators.items()
+    }
+    return replace(made, operators=operators)
+
+
+def arms(place="cstream"):
+    graph = pipeline([1] * len(WORK))
+    return candidates(graph, costs_named_as(graph, WORK), find_place(place))
+
+
+def test_the_bound_of_the_manual_model_is_all_work_in_a_row():
+    manual = next(each for each in arms() if each.arm.model == Manual())
+    assert manual.bound_per_s == pytest.approx(1e9 / (1 + sum(WORK) + 5))
+
+
+def test_the_bound_of_a_queue_everywhere_is_the_most_expensive_operator():
+    dedicated = next(each for each in arms() if isinstance(each.arm.model, Dedicated))
+    assert dedicated.bound_per_s == pytest.approx(1e9 / (400 + HOPS["dedicated"]))
+
+
+def test_replicas_raise_the_bound():
+    best = max(arms(), key=lambda each: each.bound_per_s)
+    assert best.arm.model.name == "coroutine" and best.arm.model.replicas > 1
+
+
+def test_no_arm_has_more_threads_than_cpus():
+    assert max(each.arm.threads or 0 for each in arms("cstream")) == 12
+
+
+def test_each_name_stands_for_one_arm():
+    names = [each.arm.name for each in arms()]
+    assert len(set(names)) == len(names)
+
+
+def test_arms_with_few_queues_name_them():
+    few = [each for each in arms() if getattr(each.arm.model, "queued", "all") != "all"]
+    assert any(each.arm.model.queued == "w1,w2" for each in few)
+    assert all("queued" in each.words for each in few)
+
+
+def test_the_best_of_each_model_is_tried_first():
+    chosen = choose(arms(), 5)
+    assert len(chosen) == 5
+    assert {each.arm.model.name for each in chosen} == {
+        "manual", "dedicated", "dynamic", "coroutine"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("cpus", "found"), [(1, [1]), (2, [1, 2]), (12, [1, 2, 4, 8, 12])])
+def test_levels_are_powers_of_two_and_all_cpus(cpus, found):
+    assert levels(cpus) == found
+
+
+def test_costs_come_from_explained_runs():
+    graph = pipeline([100, 1000])
+    runs = {
+        model.name: explained(graph, model, "cstream", duration_s=0.003)[0]
+        for model in (Manual(), Dynamic(4))
+    }
+    costs = costs_of(runs, "manual")
+    cheap, dear = costs.operators["w0"], costs.operators["w1"]
+    assert 5 < dear.tuple_ns / cheap.tuple_ns < 12
+    assert dear.share == pytest.approx(1.0, abs=0.05)
+    assert dear.behind == ("w0",)
+    assert 20 < costs.hop_ns["dynamic"] < 2000
