@@ -38,6 +38,7 @@ from harness.errors import UserError
 from harness.files.whole import write_whole
 from harness.graph import Graph
 from harness.measurement.control import Controller
+from harness.measurement.laws import pool_law
 from harness.models import Dynamic, Manual, Model, Multilevel
 from harness.terminal.output import say
 
@@ -128,7 +129,9 @@ def _run(case: PlacementCase, law: str) -> tuple[float, int, frozenset[int]]:
     highest = MACHINES[case.machine]
     least = least_threads(law, highest)
     engine, layout = _open(case, Multilevel(law=law, minimum=least, maximum=highest))
-    controller = Controller(engine, engine.layout, PERIOD_S, PERIOD_S)
+    controller = Controller(
+        engine, engine.layout.graph, pool_law(engine.layout), PERIOD_S, PERIOD_S
+    )
     engine.start()
     try:
         tuples = 0

@@ -33,7 +33,7 @@ class Claim:
     `reading`: how words became numbers. `note`: where the paper contradicts itself, or what exists
     here. `cells_on`: the cells on machines for which the paper has other cells. `elsewhere`: the
     check makes sense on machines that the claim is not about, if they have `needs_cpus` logical
-    CPUs at least.
+    CPUs at least. `reasons`: why it does not hold, by machine and software.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Claim:
     cells_on: Mapping[str, Sequence[Wanted]] = field(default_factory=dict)
     elsewhere: bool = False
     needs_cpus: int = 1
+    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def kind(self) -> ClaimKind | None:
@@ -167,7 +168,14 @@ def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[s
         path, (*where, "check"), entry["check"], min(map(len, (cells, *others.values())))
     )
     options = {key: entry[key] for key in ("elsewhere", "needs_cpus") if key in entry}
-    return replace(claim, check=check, cells=cells, cells_on=others, **options)
+    reasons = {}
+    for index, each in enumerate(entry.get("reasons", ())):
+        if each["machine"] not in entry["machines"]:
+            spot = (*where, "reasons", index, "machine")
+            raise wrong(path, spot, "must be one of the claim's machines", each["machine"])
+        text = f"{' '.join(each['reason'].split())} (`{each['run']}`)"
+        reasons[each["machine"], each["software"]] = text
+    return replace(claim, check=check, cells=cells, cells_on=others, reasons=reasons, **options)
 
 
 def _cells(

@@ -24,6 +24,7 @@ class ClaimVerdict(StrEnum):
     """Result of the check of a claim on a machine."""
 
     REPRODUCED = "reproduced"
+    SMALLER = "reproduced at a smaller size"  # it holds in all cells, some of another size
     IN_PART = "reproduced in part"  # it holds in all cells that are there, and some are not
     NOT_REPRODUCED = "not reproduced"
     UNDECIDED = "undecided"
@@ -40,7 +41,12 @@ class Sensitivity(StrEnum):
     NOT_VARIED = "not varied"
 
 
-ANSWERS = (ClaimVerdict.REPRODUCED, ClaimVerdict.IN_PART, ClaimVerdict.NOT_REPRODUCED)
+ANSWERS = (
+    ClaimVerdict.REPRODUCED,
+    ClaimVerdict.SMALLER,
+    ClaimVerdict.IN_PART,
+    ClaimVerdict.NOT_REPRODUCED,
+)
 """Verdicts that say whether a claim holds."""
 
 VARIED = (Sensitivity.HOLDS, Sensitivity.FLIPS)
@@ -59,7 +65,7 @@ class Result:
     verdict: ClaimVerdict
     beside: bool = False
     sensitivity: Sensitivity = Sensitivity.NONE
-    why: str = ""  # the reason, if there is no verdict
+    why: str = ""  # the reason, if there is no verdict, or the claim does not hold
     outcomes: Sequence[PredicateOutcome] = ()
     shown: Sequence[Shown] = ()
     points: int = 0  # at which the constants were varied together
@@ -102,7 +108,11 @@ def _of_claim(
         found = [look for look in looks if _is(look.venue, name)]
         own += found
         for look in found:
-            yield judge(claim, look)
+            result = judge(claim, look)
+            if result.verdict is ClaimVerdict.NOT_REPRODUCED:
+                reason = claim.reasons.get((name, look.venue.software), "")
+                result = replace(result, why=result.why or reason)
+            yield result
         if not found and machine in (None, name):
             what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
             yield Result(
@@ -200,6 +210,8 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
     result = _result(claim, venue, [*claim.check.judge(cells), *missing], cells, beside)
     if result.verdict in ANSWERS:
         result = replace(result, is_smaller=any(cell.is_smaller for cell in cells))
+        if result.is_smaller and result.verdict is ClaimVerdict.REPRODUCED:
+            result = replace(result, verdict=ClaimVerdict.SMALLER)
     return _at_points(result, cells) if result.sensitivity in VARIED else result
 
 

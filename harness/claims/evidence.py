@@ -8,19 +8,21 @@ scheduler threads; `multilevel`, M19's own law if there is an arm of it, else ou
 `multilevel-…`, the arm of that name; `shares`, of the arms of `elastic` whose queues were placed by
 hand, evenly, the best one; `share-N`, that with N % of the queues; `coroutine-N-POLICY` and
 `coroutine-elastic-…`, the arm of that name; `policy-POLICY`, of the fixed levels of co-routines
-with that policy the best one; `storm`, Storm with batches of one tuple; `every`, all arms of the
-cell.
+with that policy the best one; `storm`, of the arms of Storm, by default and tuned, the best one;
+`every`, all arms of the cell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from harness.claims.reading import Missing, RangedNumber
-from harness.claims.tables import Tables, Venue, hosts
+from harness.claims.tables import Tables, Venue, hosts, is_empty
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ELASTIC = ("dynamic-elastic-streams", "dynamic-elastic-pldi17", "dynamic-elastic")
 """Arms that `elastic` can mean; the first one that exists counts. The law that P17 measured, the
@@ -30,7 +32,10 @@ law that it prints, ours.
 MULTILEVEL = ("multilevel-middleware19", "multilevel")
 """Arms that `multilevel` can mean; the first one that exists counts."""
 
-BEST_OF = ("static", "shares")
+STORM = "storm"
+"""Word for the best arm of Storm, and the beginning of their names."""
+
+BEST_OF = ("static", "shares", STORM)
 """Words that mean the best of several arms."""
 
 OF_POLICY = "policy-"
@@ -151,7 +156,7 @@ class WantedCell:
             rows["n"].idxmax()
         ].copy()  # a run that was lost before it began may have a row of its own
         row["failed"] = rows["failed"].sum()
-        if pd.isna(row["mean"]):
+        if is_empty(row["mean"]):
             raise Missing(
                 f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs "
                 "failed"
@@ -169,7 +174,17 @@ class WantedCell:
         """
         if arm.startswith(OF_POLICY):
             return self.by_policy(arm.removeprefix(OF_POLICY))
+        if arm == STORM:
+            return self.storm()
         return self.static() if arm == "static" else self.by_share()
+
+    def storm(self) -> pd.DataFrame:
+        """Return the throughput rows of Storm. Raises Missing if there is none."""
+        table = self.throughput
+        rows = table[table["arm"].str.startswith(STORM) & table["mean"].notna()]
+        if rows.empty:
+            raise Missing(f"no arm {STORM} in {self.wanted.name}")
+        return rows.sort_values("arm")
 
     def by_policy(self, policy: str) -> pd.DataFrame:
         """Return the throughput rows of co-routines with a policy, fewest threads first. Raises

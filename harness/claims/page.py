@@ -9,9 +9,11 @@ from html import escape
 from harness.claims import report
 from harness.claims.claim import Claim, Paper, papers
 from harness.claims.evaluate import ClaimVerdict, Result
+from harness.files.web_page import web_page
 
 CLASS = {
     ClaimVerdict.REPRODUCED: "yes",
+    ClaimVerdict.SMALLER: "part",
     ClaimVerdict.IN_PART: "part",
     ClaimVerdict.NOT_REPRODUCED: "no",
     ClaimVerdict.UNDECIDED: "open",
@@ -30,10 +32,16 @@ th, td { padding: .15rem .6rem; border-bottom: 1px solid #e4e4e4; text-align: le
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 details { border: 1px solid #ddd; border-radius: 4px; margin: .5rem 0; padding: .3rem .8rem; }
 summary { cursor: pointer; } summary code { color: #666; font-size: .85em; }
-.v { border-radius: 3px; padding: 0 .4em; white-space: nowrap; font-size: .9em; }
+.v { border-radius: 3px; padding: 0 .4em; font-size: .9em; -webkit-box-decoration-break: clone;
+     box-decoration-break: clone; }
 .yes { background: #d3ecdf; } .part { background: #e8f2dc; }
 .no { background: #f6d5cc; } .open { background: #f5ecc8; }
 .none { background: #e9e9e9; } .faint { color: #666; }
+code { overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  body { margin: 1rem auto; padding: 0 .7rem; } h1 { font-size: 1.4rem; } h2 { font-size: 1.2rem; }
+  details { padding: .3rem .5rem; } th, td { padding: .1rem .35rem; font-size: .85rem; }
+}
 """
 
 
@@ -52,15 +60,10 @@ def html(results: Sequence[Result]) -> str:
         if own:
             parts += [
                 _heading(paper),
-                *(_claim(claim, rows) for claim, rows in own if claim.check is not None),
+                *(claim_html(claim, rows) for claim, rows in own if claim.check is not None),
             ]
             parts.append(_not_testable([claim for claim, _ in own if claim.check is None]))
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f"<title>{escape(report.TITLE)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(parts)
-        + "\n</body>\n</html>\n"
-    )
+    return web_page(report.TITLE, STYLE, "\n".join(parts))
 
 
 def _prose(text: str) -> str:
@@ -95,7 +98,8 @@ def _heading(paper: Paper) -> str:
     return f"<h2>{escape(paper.name)}</h2><p><em>{escape(paper.title)}</em></p>{odds}"
 
 
-def _claim(claim: Claim, rows: Sequence[Result]) -> str:
+def claim_html(claim: Claim, rows: Sequence[Result]) -> str:
+    """Return a claim with its verdicts, and the numbers behind them to unfold."""
     badges = " ".join(
         _badge(row.verdict, f"{row.machine}: {row.verdict}") for row in rows if not row.beside
     )

@@ -1,5 +1,7 @@
 """Numbers of an arm of a cell: of its row in the throughput table, and of its runs over time
 (`timeline`).
+
+    python -m harness.claims.quantities        lists the quantities
 """
 
 from __future__ import annotations
@@ -8,9 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.claims import adaptation, bursts, timeline
 from harness.claims.evidence import OF_POLICY, WantedCell, is_best_of, label
@@ -23,6 +23,10 @@ from harness.claims.reading import (
     of_spread,
     variation,
 )
+from harness.claims.tables import is_empty
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COUNT_FACTOR = 2.0
 """Factor to which measured counts of context switches count as known, as the tables have no
@@ -30,8 +34,10 @@ interval for them. A guess, not tuned.
 """
 
 
-BUCKET_WIDTH = 1 / 16
-"""Width of a latency's bucket, as a share of it (harness/native/histogram.hpp)."""
+LATENCY_RESOLUTION = 1 / 32
+"""Half the width of a latency's bucket, as a share of it (harness/native/histogram.hpp): a mean is
+known to that.
+"""
 
 
 class FoundNumber(NamedTuple):
@@ -103,7 +109,7 @@ def _of_means(
     if cell.venue.simulated:
         return _of_row(row, RangedNumber(mean, mean, mean, runs, is_varied=False))
     ends = (row[f"{column}_lo"], row[f"{column}_hi"])
-    low, high = (None if pd.isna(end) else end / unit for end in ends)
+    low, high = (None if is_empty(end) else end / unit for end in ends)
     return _of_row(row, _reading(mean, low, high, runs, unknown=(0.0, most)))
 
 
@@ -157,7 +163,7 @@ def _reading(
 
 
 def _all_there(numbers: tuple[object, object]) -> bool:
-    return all(number is not None and not pd.isna(number) for number in numbers)
+    return all(number is not None and not is_empty(number) for number in numbers)
 
 
 def best_level(cell: WantedCell, arm: str) -> FoundNumber:
@@ -199,7 +205,7 @@ def _best(readings: Mapping[float, RangedNumber]) -> RangedNumber:
 def settled(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean of the levels that an elastic arm's runs settled on."""
     row = cell.row(arm)
-    if pd.isna(row["level"]):
+    if is_empty(row["level"]):
         raise Missing(f"{row['arm']} settled on no level in {cell.wanted.name}")
     return _of_means(cell, row, float(row["level"]), "level")
 
@@ -276,7 +282,7 @@ def _switches_s(row: pd.Series, cell: WantedCell) -> float:
 def _number(row: pd.Series, column: str, cell: WantedCell) -> float:
     """Return a number of a row. Raises Missing if the row lacks it."""
     value = row.get(column)
-    if value is None or pd.isna(value):
+    if value is None or is_empty(value):
         raise Missing(f"{row['arm']} has no {column} in {cell.wanted.name}")
     return float(value)
 
@@ -290,17 +296,18 @@ def _of_counts(value: float, row: pd.Series, cell: WantedCell) -> RangedNumber:
 
 
 def latency(cell: WantedCell, arm: str) -> FoundNumber:
-    """Return the median latency from source to sink, with a range up to the 99th percentile.
-
-    An order is clear if the distributions are apart. The table has no interval over runs.
-    """
+    """Return the average latency from source to sink, with its 95 % interval over measured runs."""
     of = cell.row(arm)
     rows = cell.latency[cell.latency["arm"] == of["arm"]] if len(cell.latency) else cell.latency
-    if rows.empty or rows[["p50", "p99"]].isna().any(axis=None):
+    if rows.empty or is_empty(rows.iloc[0]["mean"]):
         raise Missing(f"no latencies of {of['arm']} in {cell.wanted.name}")
     row = rows.iloc[0]
-    told = {"is_varied": not cell.venue.simulated, "resolution": BUCKET_WIDTH}
-    return _of_row(of, RangedNumber(row["p50"], row["p50"], row["p99"], int(row["n"]), **told))
+    mean, runs = float(row["mean"]), int(row["n"])
+    if cell.venue.simulated:
+        reading = RangedNumber(mean, mean, mean, runs, is_varied=False)
+    else:
+        reading = _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
+    return _of_row(of, replace(reading, resolution=LATENCY_RESOLUTION))
 
 
 def failed(cell: WantedCell, arm: str) -> FoundNumber:
@@ -385,7 +392,7 @@ def _listed() -> list[Quantity]:
             "threads that run or wait for a CPU, mean; of simulated runs only",
             load,
         ),
-        ("latency", "ns", "median latency; range up to the 99th percentile", latency),
+        ("latency", "ns", "average latency, with its interval over runs", latency),
         (
             "failed_runs",
             "runs",
@@ -420,3 +427,13 @@ def read(cell: WantedCell, quantity: str, arm: str) -> RangedNumber:
         found.is_settled,
     )
     return found.reading
+
+
+def listing() -> str:
+    """Return a line for each quantity: name, unit and meaning."""
+    lines = (f"{each.name} [{each.unit}]: {each.meaning}" for each in QUANTITIES.values())
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(listing())

@@ -13,6 +13,7 @@ from harness.claims.evidence import Shown
 from harness.claims.predicate import ClaimKind, PredicateOutcome
 from harness.claims.reading import RangedNumber
 from harness.machines.machine import for_people
+from harness.terminal.table import aligned_rows
 
 TITLE = "What the papers claim, and what the tables say"
 
@@ -20,11 +21,12 @@ INTRODUCTION = """\
 Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml).
 Most checks were written before their numbers were seen. Some were made stricter or added by people
 who had seen a table, and so was the choice of the arm that is P17's and M19's elastic
-(docs/claims.md). A claim that fails stays here as failed; no constant of a simulated machine was
-fitted to one."""
+(docs/appendices/claims.md). A claim that fails stays here as failed; no constant of a simulated
+machine was fitted to one."""
 
 LEGEND = {
     ClaimVerdict.REPRODUCED: "the check holds in every cell.",
+    ClaimVerdict.SMALLER: "it holds in every cell, but a cell is smaller than the paper's.",
     ClaimVerdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or "
     "levels of some.",
     ClaimVerdict.NOT_REPRODUCED: "it fails in one cell at least.",
@@ -33,7 +35,7 @@ LEGEND = {
     "level and levels beside that are missing, or the one cell that is enough may be missing.",
     ClaimVerdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, "
     "or what it compares was measured on different CPUs.",
-    ClaimVerdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
+    ClaimVerdict.NOT_TESTABLE: "no experiment can check it; the reason is given.",
 }
 
 EXPLANATION = """\
@@ -54,6 +56,7 @@ HEADINGS = ("shapes reproduced", "sizes reproduced", "flips within the band", "n
 
 COLUMNS = (
     ClaimVerdict.REPRODUCED,
+    ClaimVerdict.SMALLER,
     ClaimVerdict.IN_PART,
     ClaimVerdict.NOT_REPRODUCED,
     ClaimVerdict.UNDECIDED,
@@ -182,10 +185,9 @@ def document(results: Sequence[Result]) -> dict[str, object]:
 def listing(claims: Sequence[Claim]) -> str:
     """Return the claims for a terminal, one a line: id, section, machines, statement."""
     rows = [(claim.id, place(claim), _about(claim), claim.statement) for claim in claims]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = ["  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]) for row in rows]
     untested = sum(claim.check is None for claim in claims)
-    return "\n".join([*lines, f"{len(claims)} claims, {untested} of them not testable"])
+    counts = f"{len(claims)} claims, {untested} of them not testable"
+    return "\n".join([*aligned_rows(rows), counts])
 
 
 def number(value: float) -> str:
@@ -245,7 +247,8 @@ def headline(result: Result) -> str:
     told = [result.sensitivity.value] if result.sensitivity else []
     if result.points:
         told = [f"holds at {result.holds_at} of {result.points} points of the band"]
-    told += ["at a smaller size than the paper's"] if result.is_smaller else []
+    says_size = result.verdict is ClaimVerdict.SMALLER
+    told += ["at a smaller size than the paper's"] if result.is_smaller and not says_size else []
     told += [] if result.is_settled else ["rests on runs that never settled"]
     return result.verdict.value + (f" ({'; '.join(told)})" if told else "")
 

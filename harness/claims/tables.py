@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.files.given import is_table
 from harness.machines.machine import for_people
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NAMES = ("throughput", "timeline", "latency")
 SOFTWARE = "millrace"  # the software costs of a simulated run unless it says otherwise
@@ -57,6 +59,8 @@ class Tables:
 
     def of(self, experiment: str, name: str) -> pd.DataFrame:
         """Return a table of an experiment; empty if it does not exist."""
+        import pandas as pd
+
         return self.frames.get((experiment, name), pd.DataFrame())
 
     def holds(self, experiment: str, venue: Venue) -> bool:
@@ -66,6 +70,8 @@ class Tables:
 
     def venues(self) -> list[Venue]:
         """Return the machines of the throughput tables, measured ones first."""
+        import pandas as pd
+
         found: dict[Venue, Venue] = {}
         for (_, name), table in self.frames.items():
             if name != "throughput" or table.empty:
@@ -121,7 +127,16 @@ def read_tables(folder: Path, experiments: Iterable[str]) -> Tables:
 NEEDED = ("experiment", "cell", "arm", "machine", "simulated")
 
 
+def is_empty(value: object) -> bool:
+    """Return True if a field of a table has no value."""
+    import pandas as pd
+
+    return bool(pd.isna(value))
+
+
 def _read(path: Path) -> pd.DataFrame | None:
+    import pandas as pd
+
     if not is_table(path):
         return None
     try:

@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, median
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from harness.claims.evidence import Wanted
 from harness.claims.reading import Missing, RangedNumber, of_runs, of_spread, together
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 END_SHARE = 1 / 3  # of a run's time
 BUSY_CPU_SHARE = 0.8  # of the CPUs: P17 (§4.2.3) does not climb above

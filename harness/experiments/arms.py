@@ -11,7 +11,7 @@ from harness.errors import UserError
 from harness.experiments.experiment import Arm
 from harness.files.checked_yaml import check_values, did_you_mean
 from harness.machines.place import Place
-from harness.measurement.control import check_law
+from harness.measurement.laws import check_law
 from harness.measurement.spec import PeerModel, arm_name
 from harness.models import MODELS, OPTIONS, model_on
 from harness.models.option import options_of

@@ -99,9 +99,15 @@ class Config:
 
     # Where the workflow puts things. The rules, `sweep` and `figures` all ask here.
 
-    def records(self, experiment: str, stem: str) -> str:
-        """The file with a block's records, `Block.stem`."""
-        return f"{self.results}/raw/{experiment}/{stem}.jsonl"
+    def records(self, experiment: str, stem: str, machine: str = "") -> str:
+        """The file with a block's records, `Block.stem`; `machine`: another one, on which the block
+        was measured.
+        """
+        return f"{self.results}/raw/{experiment}/{machine and machine + '/'}{stem}.jsonl"
+
+    def brought(self, experiment: str) -> list[str]:
+        """The files with records of the experiment that were measured on other machines."""
+        return sorted(map(str, Path(self.records(experiment, "any")).parent.glob("*/*.jsonl")))
 
     def tables(self, figure: str) -> str:
         """The folder with the tables of a figure: its experiment's, or its bench's."""
@@ -126,11 +132,14 @@ def load_config(
     place: Place | None = None,
     sensitivity: bool = False,
     files: Sequence[Path] = (),
+    names: Sequence[str] = (),
 ) -> Config:
     """The profile in a YAML file, with the experiments that it names, beside it in `experiments/`,
-    or with those in `files` alone; with `place` and `sensitivity` as in `read_experiment`.
+    or with those in `files`, or of these `names`, alone; with `place` and `sensitivity` as in
+    `read_experiment`: another experiment may not fit that place.
 
-    Raises UserError, in one line, for a file that cannot be read or breaks a rule.
+    Raises UserError, in one line, for a file that cannot be read or breaks a rule, and for a name
+    that the profile does not have.
     """
     path = Path(path)
     values = read_checked(path, config_schema())
@@ -157,7 +166,13 @@ def load_config(
     for file in files:
         experiment = read_experiment(file, values, place, sensitivity)
         experiments.append(replace(experiment, on_request=False))
-    for index, name in enumerate([] if files else listed or _with_size(path, profile)):
+    every = [] if files else listed or _with_size(path, profile)
+    for name in names:
+        if name not in every:
+            load_config(path).experiment(name)  # raises UserError
+    for index, name in enumerate(every):
+        if names and name not in names:
+            continue
         file = experiment_file(path, name)
         if not file.is_file():
             known = [each.stem for each in sorted(file.parent.glob("*.yaml"))]

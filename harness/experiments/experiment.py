@@ -16,6 +16,7 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.machines.place import Place
+from harness.measurement.block import Narrowing
 from harness.measurement.spec import PERIOD_S, PeerModel, Run
 from harness.models import Model
 
@@ -109,6 +110,8 @@ class Block:
     events: int | None = (
         None  # simulated: arms that are not elastic run until stationary, for so many at most
     )
+    explained: bool = False  # its records say what threads spent their time on
+    narrowing: Narrowing | None = None  # rule for more repeats of noisy arms
 
     @property
     def stem(self) -> str:
@@ -190,6 +193,8 @@ class Block:
             f"{self.cell.name}; arms {arms}; repeats {self.repeats}; duration {self.duration_s:g} "
             f"s; warm-up {self.warmup}; "
             f"seed {self.seed}; machine {self.place.machine}{period}{self._simulated}"
+            f"{'; explained' if self.explained else ''}"
+            f"{f'; {self.narrowing}' if self.narrowing else ''}"
         )
 
     @property
@@ -224,6 +229,7 @@ class Block:
             graph_file=self.cell.graph_file,
             digest=self.cell.digest,
             allow_threads=self.allow_threads,
+            explained=self.explained and not isinstance(arm.model, PeerModel),
         )
 
 

@@ -20,16 +20,31 @@ from harness.files.checked_yaml import dotted, load_schema, read_checked, wrong
 from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
+from harness.measurement.block import Narrowing
 from harness.measurement.spec import PERIOD_S, PeerModel, level_of
 from harness.models import MODELS, OPTIONS, pool_of, with_level
 from harness.models.schemas import arm_entry
 
-OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
+OVERRIDES = (
+    "repeats",
+    "most_repeats",
+    "spread",
+    "duration_s",
+    "events",
+    "warmup",
+    "period_s",
+    "queue_capacity",
+)
 """Settings that a size of an experiment may override, and a machine of a size again."""
 
 EVENTS = 50_000_000
 """Most events of a simulated run that goes on until it is stationary, unless a profile or an
 experiment has another number. They take about ten seconds of CPU time.
+"""
+
+SPREAD = 1.3
+"""Upper over lower end of an interval, at most, where `most_repeats` asks for narrow ones and an
+experiment has no other number.
 """
 
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
@@ -72,7 +87,9 @@ def read_experiment(
         shared = measuring(settled) | {
             "events": _events(here, settled),
             "experiment": path.stem,
+            "explained": size.get("explained", False),
             "place": here,
+            "narrowing": _narrowing(here, settled),
             "variants": _variants(
                 here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))
             ),
@@ -244,7 +261,7 @@ def _arms(
     left_out: dict[str, str],
 ) -> Iterator[Arm]:
     """The arms on one machine. Peers that are not built here are none: `left_out` says which, and
-    why.
+    why. One whose queues have another length than its own by default is named after it.
     """
     seen: set[str] = set()
     for index, values in enumerate(entries):
@@ -284,14 +301,24 @@ def _peers_of(
             "must be measured: only our own runtime is simulated",
             entry["peer"],
         )
-    for name in entry["peer"] if isinstance(entry["peer"], list) else [entry["peer"]]:
-        known = all_peers()
+    known, given = all_peers(), _listed(entry.get("queue_capacity"))
+    for name in _listed(entry["peer"]):
         if name not in known:
             raise wrong(path, (*where, "peer"), f"must be one of {', '.join(known)}", name, known)
-        try:
-            yield Arm(name, PeerModel(name, known[name].label, capacity), entry.get("duration_s"))
-        except UserError as error:
-            left_out[name] = str(error)
+        for asked in given:
+            own = asked is None or asked == known[name].queue_capacity
+            called = name if own else f"{name}-queue-{int(asked)}"
+            tuples = capacity if asked is None else int(asked)
+            try:
+                model = PeerModel(name, known[name].label, tuples)
+            except UserError as error:
+                left_out[name] = str(error)
+            else:
+                yield Arm(called, model, entry.get("duration_s"))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _arms_of(
@@ -306,6 +333,14 @@ def _arms_of(
     except UserError as error:
         spot = (*where, *given) if len(given) == 1 else where
         raise UserError(f"{path}: {dotted(spot)}: {error}") from error
+
+
+def _narrowing(place: Place, settled: Mapping[str, Any]) -> Narrowing | None:
+    """Return the rule for more repeats of arms that are measured; None: there is none."""
+    repeats = int(settled.get("most_repeats", 0))
+    if place.simulated or repeats <= int(settled["repeats"]):
+        return None
+    return Narrowing(float(settled.get("spread", SPREAD)), repeats)
 
 
 def _events(place: Place, settled: Mapping[str, Any]) -> int | None:

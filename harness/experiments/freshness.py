@@ -14,7 +14,7 @@ from harness.bench.bench import LIBRARIES
 from harness.elasticity import DEFAULT_LAW, LAWS, Decides, decides_of, law_module
 from harness.experiments.experiment import Block
 from harness.files.closure import ROOT, closure, strings
-from harness.measurement.control import BALANCER
+from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.measurement.spec import PeerModel
 from harness.peers import find_peer
 
@@ -35,6 +35,7 @@ def of_block(block: Block) -> frozenset[Path]:
     if place.simulated:
         modules.add(SIMULATOR)
         names |= {place.machine.partition(":")[0], place.software}
+        names |= {place.costs().get("based_on", place.software)}
         if any(
             path.is_relative_to(APPLICATIONS)
             for path in closure("harness.measurement.subject", names=frozenset(names))
@@ -61,7 +62,7 @@ def _laws(block: Block) -> Iterator[str]:
             name = getattr(model, "law", DEFAULT_LAW)
             yield law_module(name, decides_of(name, model.name))
     if by_graph or block.cell.parameters.get("elastic") == "yes":
-        yield law_module(BALANCER, Decides.THREADS)
+        yield law_module(ELASTIC_LOAD_BALANCE.name, Decides.THREADS)
 
 
 def of_tables() -> frozenset[Path]:

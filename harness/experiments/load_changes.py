@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXPENSIVE = (0.3, 0.4)  # of a cycle, from and to: as topologies/load_balance.py lays it out
 

@@ -16,10 +16,10 @@ COLUMNS = ("cell", "machine", "simulated", "arm", "model", "mean", "lo", "hi", "
 
 
 def table_of_folder(folder: Path) -> pd.DataFrame:
-    """Return a row for each arm of each cell of the records in a folder: as Spark's table
-    `throughput`, in these columns alone.
+    """Return a row for each arm of each cell of the records in a folder, however deep: as Spark's
+    table `throughput`, in these columns alone.
     """
-    found = (record for path in sorted(folder.glob("*.jsonl")) for record in read_records(path)[0])
+    found = (record for path in sorted(folder.rglob("*.jsonl")) for record in read_records(path)[0])
     return table_of_records(found)
 
 

@@ -1,8 +1,10 @@
-"""Measuring: warm-up, steady state, interleaved repeats, the oracle's words, host fitness, records.
+"""Measuring: warm-up, steady state, interleaved repeats, host fitness, records.
 
   spec      what one run is asked to do
-  observe   start, measure, stop one engine
-  window    warm-up, adaptation and the measured window; when a run has become stationary
+  laws      the laws of a run, and what they need of its engine
+  prepare   what a run is made of: graph, layout, law, engine
+  observe   start, warm up or adapt until the run is stationary, measure and stop one engine
+  time_use  what threads spent their time on in the window
   latency   percentiles of a histogram
   control   samples to laws, decisions to the engine
   period_text a period of a run as text
@@ -14,7 +16,6 @@
   records   records in files, checked against their declaration
   record/   the declaration of a record, and what follows from it
   host      fitness of the machine (`cpu_use`)
-  oracle    what was wrong with a run, in a line
   interval  mean and 95 % interval
   source    the commit that was measured
 

@@ -8,30 +8,25 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from harness.engine import Engine, Sample, Totals
-from harness.engine.left_out import by_kind, records_of, share_of
-from harness.engine.oracle import explain
+from harness.engine import Engine, Sample
+from harness.engine.left_out import left_out_of
 from harness.graph import Graph
 from harness.graph.flow import Flow
 from harness.measurement import host
-from harness.measurement.control import Step, rounded
+from harness.measurement.control import Step
+from harness.measurement.cpu_use import Disturbance
 from harness.measurement.latency import add_histograms, latency_summary
-from harness.measurement.record.declaration import (
-    BALANCER,
-    ELASTIC,
-    OUTCOME,
-    RECORD,
-    SAMPLE,
-    SCHEMA_VERSION,
-    SIMULATION,
-)
+from harness.measurement.observe import Observation
+from harness.measurement.record.declaration import OUTCOME, RECORD, SCHEMA_VERSION, SIMULATION
 from harness.measurement.record.kinds import blank, build
 from harness.measurement.spec import PeerModel, Run, arm_name, cell_slug, level_of
-from harness.measurement.window import Observation
+from harness.measurement.time_use import time_use_entry
 from harness.models import Model
 from harness.models.schemas import COLUMNS
 
 Number = TypeVar("Number", int, float)
+
+OUTCOMES = frozenset(field.name for field in OUTCOME.fields)
 
 
 def blank_record(
@@ -42,40 +37,43 @@ def blank_record(
     `parameters` with their defaults filled in; `model`: that of the run, with the threads that it
     has.
     """
-    return blank(
-        RECORD,
-        {
-            "schema_version": SCHEMA_VERSION,
-            "run_id": os.urandom(16).hex(),
-            "asked": run.asked,
-            "experiment": run.experiment,
-            "cell": run.cell or cell_slug(run.topology, parameters),
-            "arm": run.arm or arm_name(model),
-            "topology": run.topology,
-            "parameters": dict(parameters),
-            "model": model.name,
-            "peer": model.label if isinstance(model, PeerModel) else None,
-            **{name: getattr(model, name, None) for name in COLUMNS},
-            "threads": level_of(model),
-            "machine": run.place.machine,
-            "simulated": run.simulated,
-            "simulation": _blank_simulation(run) if run.simulated else None,
-            "seed": run.seed,
-            "repeat": run.repeat,
-            "order_in_block": run.order_in_block,
-            "queue_capacity": getattr(model, "queue_capacity", None) or 0,
-            "host": {},
-            "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        },
-    )
+    simulation = {
+        "software": run.place.software,
+        "seed": run.simulation_seed,
+        "constants": dict(run.constants),
+    }
+    values = {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": os.urandom(16).hex(),
+        "asked": run.asked,
+        "experiment": run.experiment,
+        "cell": run.cell or cell_slug(run.topology, parameters),
+        "arm": run.arm or arm_name(model),
+        "topology": run.topology,
+        "parameters": dict(parameters),
+        "model": model.name,
+        "peer": model.label if isinstance(model, PeerModel) else None,
+        **{name: getattr(model, name, None) for name in COLUMNS},
+        "threads": level_of(model),
+        "machine": run.place.machine,
+        "simulated": run.simulated,
+        "simulation": blank(SIMULATION, simulation) if run.simulated else None,
+        "seed": run.seed,
+        "repeat": run.repeat,
+        "order_in_block": run.order_in_block,
+        "queue_capacity": getattr(model, "queue_capacity", None) or 0,
+        "host": {},
+        "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+    return blank(RECORD, values)
 
 
 def fail_record(
     record: Mapping[str, Any], run: Run, error: str, engine: Engine | None = None
 ) -> dict[str, Any]:
     """Return the record of a run that failed; `engine`: the one that it had."""
-    simulation = _simulation(engine.simulation) if engine is not None and run.simulated else {}
-    return {**record, **simulation, "error": error, "host": host.describe(simulates=run.simulated)}
+    simulation = engine.simulation if engine is not None and run.simulated else {}
+    return _complete(record, run, {"error": error}, simulation)
 
 
 def fill_record(
@@ -91,9 +89,9 @@ def fill_record(
 
     assert seen.totals is not None
     totals, samples = seen.totals, seen.samples
-    hops, names = graph.flow().hops, list(graph.operators)
+    flow, names = graph.flow(), list(graph.operators)
     bounded = run.tuples is not None
-    before = seen.before if seen.controller else ()  # nobody asks how a warm-up went
+    adapted = [] if seen.steps is None else seen.before  # nobody asks how a warm-up went
     elapsed_s = (
         samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
     )
@@ -105,77 +103,75 @@ def fill_record(
         else add_histograms([sample.latency_counts for sample in samples])
     )
     counts = graph.counts is not None and not run.simulated and not totals.stuck
-    left_out = by_kind(totals.left_out, totals.left_out_examples)
-    outcome = build(
-        OUTCOME,
-        {
-            "threads_total": engine.threads,
-            "queue_capacity": engine.queue_capacity,
-            "duration_s": elapsed_s,
-            "warmup_s": seen.warmup_s,
-            "settled": seen.settled,
-            "ended": seen.ended,
-            "sink_tuples_per_s": rate,
-            "submitted_tuples_per_s": _rate(
-                sum(sample.submitted_tuples for sample in samples), elapsed_s
-            ),
-            "ns_per_hop": 1e9 / (rate * hops) if rate and hops else None,
-            "hops": hops,
-            "tuples_sent": totals.sent,
-            "tuples_received": totals.received,
-            "tuples_in_flight": totals.in_flight,
-            "drained": totals.drained,
-            "order_violations": totals.order_violations,
-            "order_checked": totals.order_checked,
-            "checksum_ok": totals.checksum_ok,
-            "conservation": list(totals.conservation),
-            "correct": totals.correct and seen.error is None,
-            "error": explain(totals) or seen.error,
-            "latency_ns": latency_summary(histogram, latency_bounds_ns(), totals.latency_max_ns),
-            "context_switches": sum(sample.context_switches for sample in samples),
-            "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
-            "elastic": _elastic(seen),
-            "adaptation": [sample_entry(sample, _step(sample, seen), names) for sample in before],
-            "samples": [sample_entry(sample, _step(sample, seen), names) for sample in samples],
-            "scheduling": dict(totals.scheduling),
-            "application": _counted(graph.counts() if counts else None, totals),
-            "left_out": left_out,
-            "left_out_share": (
-                None
-                if run.simulated or totals.stuck
-                else share_of(left_out, records_of(graph, totals.sent))
-            ),
-        },
-    )
-    simulation = {}
-    if run.simulated:
-        rate = None if bounded or seen.ended else passed(samples, graph.flow())
-        simulation = _simulation(engine.simulation, rate)
-    return {
-        **record,
-        **outcome,
-        **simulation,
-        "host": host.describe(
-            None if run.simulated else seen.disturbance,
-            calibrate=calibrate and not run.simulated,
-            simulates=run.simulated,
+    left_out, left_out_share = left_out_of(graph, totals)
+    time_use = None
+    if seen.time_use is not None:
+        replicas = samples[-1].replicas if samples else ()
+        time_use = time_use_entry(
+            run, engine.layout, seen.time_use, seen.processed, replicas, seen.disturbance
+        )
+    outcome = {
+        "threads_total": engine.threads,
+        "queue_capacity": engine.queue_capacity,
+        "duration_s": elapsed_s,
+        "warmup_s": seen.warmup_s,
+        "settled": seen.settled,
+        "ended": seen.ended,
+        "sink_tuples_per_s": rate,
+        "submitted_tuples_per_s": _rate(
+            sum(sample.submitted_tuples for sample in samples), elapsed_s
         ),
+        "ns_per_hop": 1e9 / (rate * flow.hops) if rate and flow.hops else None,
+        "hops": flow.hops,
+        "tuples_sent": totals.sent,
+        "tuples_received": totals.received,
+        "tuples_in_flight": totals.in_flight,
+        "drained": totals.drained,
+        "order_violations": totals.order_violations,
+        "order_checked": totals.order_checked,
+        "checksum_ok": totals.checksum_ok,
+        "conservation": list(totals.conservation),
+        "correct": totals.correct and seen.error is None,
+        "error": totals.problem or seen.error,
+        "latency_ns": latency_summary(histogram, latency_bounds_ns(), totals.latency_max_ns),
+        "context_switches": sum(sample.context_switches for sample in samples),
+        "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
+        "elastic": _elastic(seen, names),
+        "adaptation": [sample_entry(each, _step(each, seen), names) for each in adapted],
+        "samples": [sample_entry(each, _step(each, seen), names) for each in samples],
+        "scheduling": dict(totals.scheduling),
+        # of an application, or of what its operators left out
+        "application": graph.counts() if counts else totals.left_out or None,
+        "left_out": left_out,
+        "left_out_share": None if run.simulated else left_out_share,
     }
+    if time_use is not None:
+        outcome["time_use"] = time_use
+    begun = {name: value for name, value in record.items() if name not in OUTCOMES}
+    if not run.simulated:
+        return _complete(begun, run, outcome, {}, seen.disturbance, calibrate)
+    per_s = None if bounded or seen.ended else passed(samples, flow)
+    return _complete(begun, run, outcome, {**engine.simulation, "passed_tuples_per_s": per_s})
 
 
-def _simulation(
-    simulation: Mapping[str, Any], passed_tuples_per_s: float | None = None
+def _complete(
+    record: Mapping[str, Any],
+    run: Run,
+    outcome: dict[str, Any],
+    simulation: Mapping[str, Any],
+    disturbance: Disturbance | None = None,
+    calibrate: bool = False,
 ) -> dict[str, Any]:
-    """Return what a record has of a simulation that took place; one that hit its bound on events
-    has failed, whatever it measured.
-
-    `simulation`: what the engine says. `passed_tuples_per_s`: as from `passed`.
+    """Return a whole record. `simulation`: what the engine of a simulated run says, empty if there
+    was none. A simulation that hit its bound on events has failed, whatever it measured.
     """
-    entry = {**simulation, "passed_tuples_per_s": passed_tuples_per_s}
-    found: dict[str, Any] = {"simulation": build(SIMULATION, entry)}
-    if simulation["bound"] is not None:
-        found |= {"settled": False, "correct": False, "error": simulation["bound"]}
-    return found
+    whole = {**record, **outcome}
+    whole["host"] = host.describe(disturbance, calibrate=calibrate, simulates=run.simulated)
+    if simulation:
+        whole["simulation"] = {"passed_tuples_per_s": None, **simulation}
+        if simulation["bound"] is not None:
+            whole |= {"settled": False, "correct": False, "error": simulation["bound"]}
+    return build(RECORD, whole)
 
 
 def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
@@ -195,32 +191,20 @@ def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
     )
 
 
-def _blank_simulation(run: Run) -> dict[str, Any]:
-    """Return the `simulation` of the record of a simulated run that did nothing."""
-    return blank(
-        SIMULATION,
-        {
-            "software": run.place.software,
-            "seed": run.simulation_seed,
-            "constants": dict(run.constants),
-        },
-    )
-
-
-def _elastic(seen: Observation) -> dict[str, Any] | None:
+def _elastic(seen: Observation, names: Sequence[str]) -> dict[str, Any] | None:
     """Return the settings of an elastic pool's law and its levels; None if the pool is not
-    elastic.
+    elastic. `names`: of the operators.
     """
-    terms = seen.controller.terms() if seen.controller else None
-    if terms is None:
+    if seen.terms is None:
         return None
     levels = [sample.threads_requested for sample in seen.samples]
     queued = [sample.queued_ports for sample in seen.samples]
-    able = seen.controller.pool.law.layout.replicable if terms["replicable"] else ()
+    able = [names.index(name) for name in seen.terms["replicable"] or ()]
     replicas = [
         sum(sample.replicas[index] for index in able) / len(able) for sample in seen.samples if able
     ]
-    found = {
+    return {
+        **seen.terms,
         "settled_level": _middle(levels),
         "settled_queued": _middle(queued),
         "settled_replicas": _middle(replicas),
@@ -228,7 +212,6 @@ def _elastic(seen: Observation) -> dict[str, Any] | None:
         "adaptation_s": seen.warmup_s,
         "settled": seen.level_settled,
     }
-    return build(ELASTIC, terms | found)
 
 
 def _middle(numbers: list[Number]) -> Number | None:
@@ -237,7 +220,7 @@ def _middle(numbers: list[Number]) -> Number | None:
 
 
 def _step(sample: Sample, seen: Observation) -> Step:
-    return seen.controller.step_after(sample) if seen.controller else Step()
+    return (seen.steps or {}).get(sample.time_s, Step())
 
 
 def read_of(step: Step) -> dict[str, Any] | None:
@@ -251,7 +234,7 @@ def read_of(step: Step) -> dict[str, Any] | None:
 
 def sample_entry(sample: Sample, step: Step, names: Sequence[str]) -> dict[str, Any]:
     """A sample, and what was decided after it, as a record has them. `names`: of the operators."""
-    entry = {
+    return {
         "time_s": sample.time_s,
         "elapsed_s": sample.elapsed_s,
         "sink_tuples_per_s": _rate(sample.sink_tuples, sample.elapsed_s) or 0.0,
@@ -278,17 +261,16 @@ def sample_entry(sample: Sample, step: Step, names: Sequence[str]) -> dict[str, 
             names[index]: count for index, count in enumerate(sample.replicas) if count > 1
         },
         "replicas_changed": dict(step.replicas),
-        "operator_cost": rounded(sample.operator_cost),
+        "operator_cost": sample.rounded_cost,
         "balancers": [
             _balancer_entry(name, sample, step) for name in getattr(sample, "balancers", {})
         ],
     }
-    return build(SAMPLE, entry)
 
 
 def _balancer_entry(name: str, sample: Sample, step: Step) -> dict[str, Any]:
     balance = sample.balancers[name]
-    entry = {
+    return {
         "operator": name,
         "active": balance.active,
         "ports": balance.ports,
@@ -296,12 +278,6 @@ def _balancer_entry(name: str, sample: Sample, step: Step) -> dict[str, Any]:
         "congestion": balance.congestion,
         "reason": step.balancers.get(name),
     }
-    return build(BALANCER, entry)
-
-
-def _counted(counts: dict[str, int] | None, totals: Totals) -> dict[str, int] | None:
-    """Return the counts of an application, or of what operators left out; None: nothing."""
-    return counts if counts is not None else totals.left_out or None
 
 
 def _rate(tuples: int, elapsed_s: float) -> float | None:

@@ -15,22 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness import elasticity
-from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, seen_by_laws
-from harness.elasticity.law import NO_LAYOUT
+from harness.elasticity import Decides, Decision, Law, Reading
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
-from harness.machines.host.cpu import SHORTEST_S, usable_cpus
-from harness.models import DEFAULT_LAW, Model, PoolSize
-from harness.models.layout import RunLayout
-
-BALANCER = ELASTIC_LOAD_BALANCE.name
-"""The kind of operators that choose among their output ports, and the law of those that do so
-elastically.
-"""
-
+from harness.machines.host.cpu import SHORTEST_S
+from harness.measurement.laws import balancer_law
 
 Names = tuple[str, ...]
 
@@ -87,12 +78,16 @@ class Controller:
     """
 
     def __init__(
-        self, engine: Engine, layout: RunLayout, period_s: float, shortest_s: float = SHORTEST_S
+        self,
+        engine: Engine,
+        graph: Graph,
+        law: Law | None,
+        period_s: float,
+        shortest_s: float = SHORTEST_S,
     ) -> None:
-        """Raise UserError for a law, setting or level that cannot be. `layout` is the engine's."""
+        """Prepare the laws of a graph that an engine executes. `law`: that of its pool."""
         self._engine = engine
-        self._graph = graph = layout.graph
-        law = pool_law(layout, engine.batch)
+        self._graph = graph
         self.period_s = period_s
         self.pool = (
             None
@@ -106,7 +101,8 @@ class Controller:
         }
         periods = [loop.period_s for loop in self._loops()]
         self.sample_s = max(shortest_s, min(periods, default=period_s))
-        self._steps: dict[float, Step] = {}
+        self.steps: dict[float, Step] = {}  # by the time of the sample that they follow
+        self.terms = None if law is None else terms_of(law, period_s, list(graph.operators))
         self._unsuspendable = 0
         self._active: int | None = None
         self._thinking: tuple[float, int] = (
@@ -172,37 +168,19 @@ class Controller:
             balance = sample.balancers[name]
             loop.collect(sample.elapsed_s, balance.submitted, {})
             if loop.is_due(self.sample_s):
-                decision = loop.step(sample.time_s, congestion=balance.congestion)
+                decision = loop.decide(sample.time_s, congestion=balance.congestion)
                 reasons[name] = decision.reason
                 if decision.threads != balance.active:
                     self._engine.set_active_ports(name, decision.threads)
         self._thinking = (0.0, 0) if state is None else self._engine.since_sample()
-        step = self._steps[sample.time_s] = Step(
+        step = self.steps[sample.time_s] = Step(
             state, reason, throughput, elapsed_s, arrived, balancers=reasons, **changes
         )
         return step
 
     def step_after(self, sample: Sample) -> Step:
         """Return the decisions after a sample that `see` has taken."""
-        return self._steps.get(sample.time_s, Step())
-
-    def terms(self) -> dict[str, Any] | None:
-        """The pool's law and what it was given, as a record has it; None if the pool is not
-        elastic.
-        """
-        if self.pool is None:
-            return None
-        law = self.pool.law
-        bounds = {
-            "minimum": law.bounds.minimum,
-            "maximum": law.bounds.maximum,
-            "start": law.bounds.start,
-        }
-        places = [str(port) for port in law.layout.ports] if law.decides is Decides.QUEUES else None
-        names, able = list(self._graph.operators), law.layout.replicable
-        replicable = [names[index] for index in able] if law.decides is Decides.REPLICAS else None
-        settings = {"settings": dict(law.set), "period_s": self.period_s}
-        return {"law": law.name, **settings, **bounds, "places": places, "replicable": replicable}
+        return self.steps.get(sample.time_s, Step())
 
     def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str, dict[str, Any]]:
         """State, reason, and the rest of a `Step`."""
@@ -212,11 +190,8 @@ class Controller:
             return "waiting", f"put off: {hindrance}", {}
         before, replicas = pool.queued, sample.replicas
         target = target_rate(self._graph, sample.time_s - pool.whole_s, sample.time_s)
-        decision = pool.step(
-            sample.time_s,
-            costs=rounded(sample.operator_cost),
-            replicas=sample.replicas,
-            target=target,
+        decision = pool.decide(
+            sample.time_s, costs=sample.rounded_cost, replicas=sample.replicas, target=target
         )
         if decision.threads != sample.threads_requested:
             self._engine.set_threads(decision.threads)
@@ -268,6 +243,22 @@ class Controller:
         if more_unsuspendable or (excess > 0 and moved):
             return f"{max(sample.threads_unsuspendable, excess)} thread(s) would not suspend"
         return f"{-excess} thread(s) did not wake" if excess < 0 and moved else None
+
+
+def terms_of(law: Law, period_s: float, names: Sequence[str]) -> dict[str, Any]:
+    """Return a pool's law and what it was given, as a record has it. `names`: of the operators."""
+    places = [str(port) for port in law.layout.ports] if law.decides is Decides.QUEUES else None
+    able = law.layout.replicable if law.decides is Decides.REPLICAS else None
+    return {
+        "law": law.name,
+        "settings": dict(law.set),
+        "period_s": period_s,
+        "minimum": law.bounds.minimum,
+        "maximum": law.bounds.maximum,
+        "start": law.bounds.start,
+        "places": places,
+        "replicable": None if able is None else [names[index] for index in able],
+    }
 
 
 class Loop:
@@ -344,9 +335,9 @@ class Loop:
         """Tuples at the sinks over those submitted, of the period so far; None if none were."""
         return self._at_sinks / self._submitted if self._submitted else None
 
-    def step(self, time_s: float, **more: Any) -> Decision:
-        """End the period: what the law decides. `more`: fields of its reading. Raises ControlFailed
-        whatever the law raises.
+    def decide(self, time_s: float, **more: Any) -> Decision:
+        """End the period; return what the law decides. `more`: fields of its reading. Raises
+        ControlFailed whatever the law raises.
         """
         try:
             goes_by = (
@@ -497,72 +488,3 @@ def _wanted(source: Operator, begin_s: float, end_s: float) -> float | None:
         tuples += max(0.0, overlap_s) * (rate or 0.0)
         at_s += length_s
     return tuples
-
-
-def rounded(shares: Sequence[float]) -> list[float]:
-    """Costs as a law sees them and as a record has them, the same, so that a replay decides as the
-    run did.
-    """
-    return [round(share, 6) for share in shares]
-
-
-def pool_law(layout: RunLayout, batch: int = 0) -> Law | None:
-    """Return the law of a run's pool; None if it is not elastic. Raises UserError for one that
-    cannot be.
-
-    `batch`: as in `elasticity.Layout`.
-    """
-    pool, model = layout.pool, layout.model
-    if not pool.elastic:
-        return None
-    decides = decides_under(model)
-    name = getattr(model, "law", DEFAULT_LAW)
-    seen = None
-    if decides is not Decides.THREADS or "layout" in elasticity.law_class(name, decides).NEEDS:
-        seen = seen_by_laws(layout, layout.cpus or usable_cpus(), batch)
-    return _law(model, _bounds(pool), seen)
-
-
-def decides_under(model: Model) -> Decides:
-    """Return what a model's law decides about, besides threads. Raises UserError if the model has
-    no such law.
-    """
-    return elasticity.decides_of(getattr(model, "law", DEFAULT_LAW), model.name)
-
-
-def check_law(model: Model) -> None:
-    """Raise UserError if the law of an elastic model, or a setting of it, cannot be. For when there
-    is no graph yet.
-    """
-    if getattr(model, "elastic", False):
-        low = model.minimum or 1
-        start = model.threads or low
-        _law(model, Bounds(low, model.maximum or max(low, start), start), NO_LAYOUT)
-
-
-def balancer_law(operator: Operator) -> Law:
-    """The law of an `elastic_load_balance` operator: its levels are output ports."""
-    settings = {
-        name: getattr(operator, name)
-        for name in ("congestion_tolerance", "throughput_tolerance", "rapid_scaling")
-    }
-    bounds = Bounds(1, operator.outputs, operator.initial_active_ports)
-    return elasticity.make_law(BALANCER, bounds, settings=settings)
-
-
-def _law(model: Model, bounds: Bounds, layout: Layout | None) -> Law:
-    """The model's law, or the default one where an annotation makes the pool of another model
-    elastic.
-    """
-    settings = dict(getattr(model, "law_settings", ()))
-    return elasticity.make_law(
-        getattr(model, "law", DEFAULT_LAW),
-        bounds,
-        settings=settings,
-        layout=layout,
-        decides=decides_under(model),
-    )
-
-
-def _bounds(pool: PoolSize) -> Bounds:
-    return Bounds(pool.minimum, pool.maximum, pool.threads)

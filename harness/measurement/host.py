@@ -16,8 +16,6 @@ from harness import __version__
 from harness.machines.host.cgroup import ROOT, quota_cpus, read_text
 from harness.machines.host.cpu import allowed_cpu_numbers
 from harness.measurement.cpu_use import Disturbance
-from harness.measurement.record.declaration import HOST
-from harness.measurement.record.kinds import build
 
 MAX_STEAL = 0.02  # share of CPU time; the limits here are guesses, not tuned
 MAX_LOAD_OF_OTHERS = 0.12  # of one CPU
@@ -58,7 +56,7 @@ def describe(
         "versions": {"millrace": __version__},
     }
     warnings = [] if simulates else fitness_warnings(host)
-    return build(HOST, {**host, "host_fit": not warnings, "host_warnings": warnings})
+    return {**host, "host_fit": not warnings, "host_warnings": warnings}
 
 
 def fitness_warnings(host: dict[str, Any]) -> list[str]:

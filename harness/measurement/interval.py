@@ -37,6 +37,16 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean * math.exp(-half), mean * math.exp(half)
 
 
+FEWEST_FOR_INTERVAL = 3
+"""Runs from which on an interval is shown to people: that of two may span a factor of a million."""
+
+
+def range_of_two(mean: float, high: float) -> tuple[float, float]:
+    """Return two values, the lower one first, from their mean and the upper end of its interval."""
+    half = mean * math.log(high / mean) / t_quantile(1) if mean > 0.0 else 0.0
+    return mean - half, mean + half
+
+
 def level_interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Mean, lower and upper end of its 95 % interval, of levels, counts and shares of them: as
     `mean_interval`, but with a width if values repeat.

@@ -1,19 +1,125 @@
-"""Checks of a run before anything is started: what its model, its laws and its graph do not allow
-together.
+"""Parts of a run before it starts: its graph, layout, law and engine, each made once; and checks of
+what its model, its laws and its graph do not allow together.
+
+A simulated run that goes on until it is stationary begins with filled queues. Queues that begin far
+from the fill that they come to take longest: a pipeline of 1,000 operators has a million slots.
+Short queues settle sooner, and come to about the same shares. So a coarse run with short queues
+goes first, and each queue begins as full as it was there in the mean. The test whether the run is
+stationary is the same wherever it begins.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from harness.engine.open import lay_out
+from harness.elasticity import Law
+from harness.engine import Engine
+from harness.engine.open import Described, engine_of, lay_out
 from harness.engine.thread_room import check_threads
+from harness.errors import RunFailed
 from harness.graph import Graph
-from harness.measurement.control import check_law, pool_law
+from harness.measurement.laws import check_law, needed_by, pool_law
+from harness.measurement.observe import settle
 from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
-from harness.models import Chosen, least_threads, why_raised
+from harness.models import Chosen, Model, least_threads, why_raised, with_level
 from harness.models.layout import RunLayout
+
+if TYPE_CHECKING:
+    from harness.engine.profiled import Profiled
+
+COARSE_CAPACITY = 64  # tuples a queue; fewer than two batches behave otherwise
+WORTH_IT = 4  # times as long are queues for which a coarse run is worth its time, at least
+COARSE_SHARE = 4  # one part in so many of a run's events is what its coarse run may take
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run, and what it is made of. `described`: what it is simulated on, None: real threads;
+    `profiled`: costs of users' operators that its user has given.
+    """
+
+    run: Run
+    graph: Graph
+    parameters: Mapping[str, int | str]
+    profiled: Profiled | None
+    described: Described | None
+    layout: RunLayout
+    law: Law | None  # of its pool
+    needed: Mapping[str, Any]  # options of the engine that the law needs
+
+    @property
+    def model(self) -> Model:
+        """The model with the threads that it has."""
+        return with_level(self.run.model, self.layout.pool)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of an engine that follow from where the run is made. Raises RunFailed
+        if typed operators cannot be profiled.
+        """
+        run = self.run
+        if not run.simulated:
+            return {"allow_threads": run.allow_threads}
+        profiled = self.profiled
+        if profiled is None and self.graph.typed_graph and not run.graph_file:
+            from harness.measurement.profiling import profile_of  # late: few runs need it
+
+            profiled = profile_of(run.topology, run.parameters, run.seed)
+        constants = dict(run.constants)
+        return {"constants": constants, "seed": run.simulation_seed, "profiled": profiled}
+
+
+def prepare(run: Run) -> Prepared:
+    """Return what a run is made of. Raises UserError for a run that cannot be run."""
+    graph, parameters, profiled = build_subject(run)
+    described = run.described
+    layout = lay_out(graph, run.model_of_repeat, described)
+    law = pool_law(layout)
+    needed = needed_by(law, run.model, run.period_s)
+    return Prepared(run, graph, parameters, profiled, described, layout, law, needed)
+
+
+def open_run(made: Prepared) -> Engine:
+    """Return the engine of a run.
+
+    Raises UserError as `engine_of`, and RunFailed if typed operators cannot be profiled.
+    """
+    run, layout, options = made.run, made.layout, made.options()
+    has_short = hasattr(layout.model, "queue_capacity")  # threaded ports alone are few
+    if run.events is not None and has_short and layout.capacity >= WORTH_IT * COARSE_CAPACITY:
+        layout = replace(layout, filled=_coarse_fill(made, options))
+    options |= made.needed
+    return engine_of(layout, made.described, tuples=run.tuples, explained=run.explained, **options)
+
+
+def _coarse_fill(made: Prepared, options: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the mean fill of each queue in a coarse run, which is not worth it if the graph is one
+    that begins empty; empty then, or if the coarse run fails.
+    """
+    run, graph, layout = made.run, made.graph, made.layout
+    short = replace(layout.model, queue_capacity=COARSE_CAPACITY)
+    engine = engine_of(lay_out(graph, short, made.described), made.described, **options)
+    try:
+        engine.start()
+        if not any(engine.sample_events(1).queue_fill):
+            return ()
+        settling = settle(engine, run.events // COARSE_SHARE, graph.flow(), measures=False)
+        seen = settling.window
+    except RunFailed:
+        return ()
+    finally:
+        engine.stop(drain=False, timeout_s=0)
+    filled = [0.0] * len(layout.queues) if seen else []
+    for sample in seen:
+        for queue, fill in zip(layout.queue_of_port, sample.queue_fill, strict=True):
+            if queue is not None:
+                filled[queue] += fill / len(seen)
+    return tuple(filled)
+
+
+# -- checks before anything is started -----------------------------------------------------------
 
 
 def with_room(run: Run, graph: Graph) -> Run:
@@ -48,12 +154,11 @@ def check_run(
     names_ports = bool(Chosen.parse(queued).names)
     counts_threads = starts_threads and not run.simulated
     if graph is None and (replicas != 1 or names_ports or counts_threads):
-        graph, _ = build_subject(run)
+        graph = build_subject(run).graph
     if graph is None:
         return None
     layout = lay_out(graph, model, run.described)
     pool_law(layout)
     if counts_threads:
         check_threads(layout, run.allow_threads)
-    layout.first_replicas()
     return layout

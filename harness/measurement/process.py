@@ -45,6 +45,7 @@ def run_in_fresh_process(
     on another thread.
     """
     import subprocess
+    import tempfile
     import threading
 
     from harness.measurement.records import RecordError, validate_record
@@ -53,7 +54,11 @@ def run_in_fresh_process(
     timed_out = False
     ours, theirs = os.pipe()
     given = _standard_input()
-    with os.fdopen(ours, encoding="utf-8", errors="replace") as phases:
+    with (
+        os.fdopen(ours, encoding="utf-8", errors="replace") as phases,
+        # The child is killed when its time is up, and on Ctrl-C: it cannot remove its files then.
+        tempfile.TemporaryDirectory(prefix="millrace-", ignore_cleanup_errors=True) as scratch,
+    ):
         try:
             child = subprocess.Popen(
                 [*command, "--parent", str(os.getpid()), str(theirs), str(given)],
@@ -61,7 +66,7 @@ def run_in_fresh_process(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=(theirs, *([given] if given >= 0 else [])),
-                env=_environment(),
+                env=_environment() | {"TMPDIR": scratch},
                 start_new_session=True,
             )
         except OSError as error:

@@ -28,7 +28,7 @@ DURATION_S = 2.0  # of the measured window, likewise
 
 VIRTUAL_PERIOD_S, VIRTUAL_DURATION_S = 0.002, 0.02
 """Defaults of simulated runs. Virtual time has no noise and no ticks, and a tenth of a virtual
-second takes seconds to simulate (docs/design.md).
+second takes seconds to simulate (docs/explanation/simulator.md).
 """
 
 MIN_QUANTA_PER_PERIOD = 2
@@ -105,6 +105,7 @@ class Run:
     full_speed: bool = False  # sources send as fast as they can, whatever the graph says of rates
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
     explained: bool = False  # the record says what threads spent their time on (`time_use`)
+    profile: str = ""  # simulated: file of what users' operators cost; "": of a topology, its own
 
     @property
     def simulated(self) -> bool:
@@ -224,6 +225,13 @@ class Run:
         )
 
     @property
+    def warmup_sample_s(self) -> float:
+        """Length of a sample of the warm-up; of a fixed one, which nobody watches, all of it."""
+        if self.warmup != "auto":
+            return self.warmup_limit_s
+        return self.duration_s / 5 if self.simulated else min(max(self.duration_s / 5, 0.1), 0.5)
+
+    @property
     def adaptation_limit_s(self) -> float:
         """Seconds after which the adaptation of a run with an elastic part gives up."""
         if self.warmup != "auto":
@@ -300,8 +308,11 @@ def run_of(
 
 
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
-    """A name for a cell that can be a file's: `pipeline,operators=100,cost=1,payload=128`."""
-    parts = [topology, *(f"{name}={value}" for name, value in parameters.items())]
+    """A name for a cell that can be a file's: `pipeline,operators=100,cost=1,payload=128`. The rate
+    of a source is part of it if there is one.
+    """
+    told = {name: value for name, value in parameters.items() if (name, value) != ("rate", 0)}
+    parts = [topology, *(f"{name}={value}" for name, value in told.items())]
     slug = re.sub(r"[^A-Za-z0-9_.=,-]", "-", ",".join(parts))
     if len(slug) <= MAX_SLUG:
         return slug

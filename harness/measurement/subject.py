@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import topologies
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.measurement.spec import Run, cell_slug
+
+if TYPE_CHECKING:
+    from harness.engine.profiled import Profiled
 
 Value = int | str
 
@@ -47,15 +51,30 @@ def find_subject(word: str, given: Mapping[str, Value], seed: int) -> Subject:
     return Subject(name, dict(given), loaded.parameters, cell, word, loaded.digest, loaded.graph)
 
 
-def build_subject(run: Run) -> tuple[Graph, dict[str, Value]]:
-    """The graph of a run, and all its parameters. Raises UserError if it cannot be made, or its
-    file has changed since.
+class BuiltSubject(NamedTuple):
+    """The graph of a run, all its parameters, and the profile that its user has given."""
+
+    graph: Graph
+    parameters: dict[str, Value]
+    profiled: Profiled | None
+
+
+def build_subject(run: Run) -> BuiltSubject:
+    """Return the graph of a run; it has costs of a profile in place of functions if the run is
+    simulated with one. Raises UserError if it cannot be made, or its file has changed since.
     """
     graph, parameters = _build(run)
+    profiled = None
+    if run.simulated and run.profile:
+        from harness.measurement.profiling import load_profile  # late: few runs need them
+        from harness.measurement.simulable import simulable
+
+        profiled = load_profile(run.profile, graph)
+        graph = simulable(graph, profiled, run.place.described())
     if run.full_speed:
         for name, operator in graph.operators.items():
             graph.operators[name] = replace(operator, rate=None, rates=())
-    return graph, parameters
+    return BuiltSubject(graph, parameters, profiled)
 
 
 def _build(run: Run) -> tuple[Graph, dict[str, Value]]:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from harness.engine import Engine
 from harness.engine.time_use import TimeUse
 from harness.errors import UserError
+from harness.graph import PortId
 from harness.machines.host.cpu import usable_cpus
 from harness.machines.host.perf_events import PerfCounters
-from harness.measurement.record.declaration import OPERATOR_FACTS, THREAD_TIME, TIME_SPENT, TIME_USE
-from harness.measurement.record.kinds import build
+from harness.measurement.cpu_use import Disturbance
 from harness.measurement.spec import Run
-from harness.measurement.window import Observation
 from harness.models import Coroutine, Queue
 from harness.models.layout import RunLayout
 from harness.models.replicas import replicable
+
+
+@dataclass(frozen=True)
+class WindowUse:
+    """Readings of what threads did in a window. `queued`: scheduled ports with a queue at its end;
+    `counts` of the hardware, or the `problem` why there are none.
+    """
+
+    use: TimeUse
+    queued: Sequence[PortId]
+    counts: Mapping[str, int]
+    problem: str | None
 
 
 class ExplainedWindow:
@@ -35,73 +48,76 @@ class ExplainedWindow:
         self._use = self._engine.time_use()
         self._counts = self._counters.read() if self._counters is not None else {}
 
-    def end(self, seen: Observation) -> None:
-        """The window ends: add to an observation what was read. The window of a run that is over by
-        itself is all of it.
+    def end(self) -> WindowUse:
+        """The window ends: return what was read. The window of a run that is over by itself is all
+        of it.
         """
         if self._engine.finished():
             self._use, self._counts = None, {}
-        seen.time_use = self._engine.time_use().since(self._use)
-        seen.queued = self._engine.queued()
-        if self._counters is not None:
-            counts = self._counters.read()
-            seen.counters = {name: counts[name] - self._counts.get(name, 0) for name in counts}
-            seen.counters_problem = self._counters.problem
-            self._counters.close()
+        use, queued = self._engine.time_use().since(self._use), self._engine.queued()
+        if self._counters is None:
+            return WindowUse(use, queued, {}, None)
+        now = self._counters.read()
+        self._counters.close()
+        counts = {name: now[name] - self._counts.get(name, 0) for name in now}
+        return WindowUse(use, queued, counts, self._counters.problem)
 
 
-def time_use_entry(run: Run, seen: Observation, layout: RunLayout) -> dict[str, Any]:
-    """Return the entry of a run that was observed."""
-    assert seen.time_use is not None
+def time_use_entry(
+    run: Run,
+    layout: RunLayout,
+    window: WindowUse,
+    processed: Sequence[int],
+    replicas: Sequence[int],
+    disturbance: Disturbance,
+) -> dict[str, Any]:
+    """Return the entry of a record for a window. By operator: the tuples that it `processed`, and
+    its `replicas` at the end, empty if it can have none. `disturbance`: of the window.
+    """
     described = run.described
     cpus = usable_cpus() if described is None else described.machine.cpus
     names = [operator.name for operator in layout.operators]
     threads = [
-        build(
-            THREAD_TIME,
-            {
-                "name": thread.name,
-                "spent": [
-                    build(
-                        TIME_SPENT,
-                        {
-                            "activity": activity,
-                            "operator": None if place is None else names[place],
-                            "time_s": time_s,
-                        },
-                    )
-                    for (activity, place), time_s in sorted(
-                        thread.spent.items(), key=lambda item: -item[1]
-                    )
-                ],
-            },
-        )
-        for thread in seen.time_use.threads
+        {
+            "name": thread.name,
+            "spent": [
+                {
+                    "activity": activity,
+                    "operator": None if place is None else names[place],
+                    "time_s": time_s,
+                }
+                for (activity, place), time_s in sorted(
+                    thread.spent.items(), key=lambda item: -item[1]
+                )
+            ],
+        }
+        for thread in window.use.threads
     ]
-    entry = {
-        "elapsed_s": seen.time_use.time_s,
+    return {
+        "elapsed_s": window.use.time_s,
         "cpus": cpus,
-        "others_cpus": 0.0 if run.simulated else _others_cpus(seen, cpus),
-        "looks": seen.time_use.looks,
-        "operators": _operators(seen, layout),
+        "others_cpus": 0.0 if run.simulated else _others_cpus(disturbance, cpus),
+        "looks": window.use.looks,
+        "operators": _operators(layout, window, processed, replicas),
         "threads": threads,
-        "counters": seen.counters,
-        "counters_problem": seen.counters_problem,
+        "counters": window.counts,
+        "counters_problem": window.problem,
     }
-    return build(TIME_USE, entry)
 
 
-def _others_cpus(seen: Observation, cpus: float) -> float:
+def _others_cpus(disturbance: Disturbance, cpus: float) -> float:
     """Return the CPUs that other programs and the hypervisor kept busy."""
-    stolen = (seen.disturbance.steal_share or 0.0) * cpus
-    return min(cpus, (seen.disturbance.load_of_others or 0.0) + stolen)
+    stolen = (disturbance.steal_share or 0.0) * cpus
+    return min(cpus, (disturbance.load_of_others or 0.0) + stolen)
 
 
-def _operators(seen: Observation, layout: RunLayout) -> list[dict[str, Any]]:
+def _operators(
+    layout: RunLayout, window: WindowUse, processed: Sequence[int], replicas: Sequence[int]
+) -> list[dict[str, Any]]:
     able: dict[str, int] = {}
     with suppress(UserError):  # a graph may not go together with that model
         able = replicable(layout.graph, Coroutine())
-    queued = set(seen.queued)
+    queued = set(window.queued)
     capacities: dict[int, list[int | None]] = {}
     for port, queue in zip(layout.input_ports, layout.queue_of_port, strict=True):
         place = None if queue is None else layout.queues[queue]
@@ -112,14 +128,13 @@ def _operators(seen: Observation, layout: RunLayout) -> list[dict[str, Any]]:
     for source, _, target, _ in layout.streams:
         if source not in behind.setdefault(target, []):
             behind[target].append(source)
-    replicas = seen.samples[-1].replicas if seen.samples else ()
     facts = []
     for place, operator in enumerate(layout.operators):
         own = capacities.get(place, [None])
         entry = {
             "name": operator.name,
             "kind": operator.kind.name,
-            "tuples": sum(sample.processed[place] for sample in seen.samples),
+            "tuples": processed[place] if processed else 0,
             "most_threads": max(
                 operator.inputs if operator.reentrant else 1, replicas[place] if replicas else 1
             ),
@@ -128,5 +143,5 @@ def _operators(seen: Observation, layout: RunLayout) -> list[dict[str, Any]]:
             "queue_capacity": None if None in own else min(own),
             "behind": [layout.operators[source].name for source in behind.get(place, ())],
         }
-        facts.append(build(OPERATOR_FACTS, entry))
+        facts.append(entry)
     return facts

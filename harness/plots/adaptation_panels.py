@@ -1,5 +1,5 @@
-"""Throughput, queues and threads over time, a pair of axes for each run: the form of M19 Figures 6
-and 13.
+"""Throughput, queues and threads over time, three axes for each run: the form of M19 Figures 6 and
+13.
 
 A misreading to avoid: throughput is a mean over each period and drawn at its middle; queues and
 threads are those of the whole period. A decision shows as a step at the end of the period after
@@ -24,8 +24,8 @@ from harness.plots import places, provenance, queue_arms, style
 from harness.plots.thread_panels import shape_name
 from harness.plots.time_panels import BURST, LEVEL_LINE
 
-PANEL_INCHES = (3.6, 2.9)
-HEIGHTS = (1.3, 1.0)  # of throughput, and of queues and threads below
+PANEL_INCHES = (3.6, 3.9)
+HEIGHTS = (1.3, 1.0, 1.0)  # of throughput, and of queues and threads below
 MIN_WIDTH = 8.0  # inches; the title needs them
 BAND = {"alpha": 0.18, "lw": 0, "zorder": 1}
 
@@ -60,19 +60,21 @@ def changing_load(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     return figure(tables, title, CHANGING_LOAD)
 
 
-def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: AdaptationStyle) -> Axes:
+def draw(
+    rate: Axes, queues: Axes, threads: Axes, rows: pd.DataFrame, color: str, kind: AdaptationStyle
+) -> None:
     """Draw the runs of an arm: lines are the median of the runs in each period, bands go from the
     least to the greatest run.
 
     `rows` are those of the timeline table, one for each period of a run. Runs that failed are left
-    out, unless all have. Returns the axes of the threads, right of the queues'.
+    out, unless all have.
     """
     failed = rows["failed"].astype(bool)
     rows = (rows if failed.all() else rows[~failed]).sort_values(["repeat", "run_id", "time_s"])
     middle, least, greatest = _over_runs(rows)
     ends, begins = middle["time_s"], middle["time_s"] - middle["elapsed_s"]
     for burst in _median_bursts(rows, kind):
-        for ax in (rate, below):
+        for ax in (rate, queues, threads):
             ax.axvspan(
                 max(burst.begin_s, 0.0),
                 min(burst.end_s, ends.iloc[-1]),
@@ -84,14 +86,13 @@ def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Adaptati
     rate.plot(
         centres, middle["throughput_sink"], color=color, marker=".", markersize=3, lw=1.2, zorder=4
     )
-    threads = below.twinx()
     several = rows["run_id"].nunique() > 1
     if several:
         rate.fill_between(
             centres, least["throughput_sink"], greatest["throughput_sink"], color=color, **BAND
         )
     for ax, column, look in (
-        (below, "queued_ports", {"color": color, "lw": 1.5}),
+        (queues, "queued_ports", {"color": color, "lw": 1.5}),
         (threads, "threads_active", {"color": style.INK, "lw": 1.0, "ls": LEVEL_LINE}),
     ):
         stands = [begins.iloc[0], *ends]
@@ -101,19 +102,16 @@ def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Adaptati
             ax.fill_between(stands, low, high, step="pre", color=look["color"], **BAND)
         ax.set_ylim(0, 1.15 * max([*high, 2]))
         ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True, min_n_ticks=2))
-    threads.grid(False)
-    threads.spines["right"].set_visible(True)
-    for ax in (rate, below):
+    for ax in (rate, queues, threads):
         ax.set_xlim(0, ends.iloc[-1])
         places.tint(ax, rows)
+        ax.tick_params(labelbottom=ax is threads)
     rate.set_ylim(0, 1.12 * greatest["throughput_sink"].max() or 1)
     rate.yaxis.set_major_formatter(style.rates())
-    rate.tick_params(labelbottom=False)
     if failed.any():
         rate.text(
             0.03, 0.05, "failed", transform=rate.transAxes, fontsize=7, color=style.INK, zorder=6
         )
-    return threads
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle) -> Figure:
@@ -127,24 +125,21 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
         for _, cell in of.groupby("cell", sort=False)
     ]
     columns = max(len(cell) for _, cell in lines)
-    width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(
-            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2)
-        )
-        grid = drawing.add_gridspec(len(lines), columns)
+        drawing, grid = style.grid(len(lines), columns, PANEL_INCHES, 1.2, MIN_WIDTH)
         for number, (name, cell) in enumerate(lines):
             drawn = []
             for column, row in enumerate(queue_arms.in_order(cell)):
-                inner = grid[number, column].subgridspec(2, 1, height_ratios=HEIGHTS, hspace=0.06)
-                rate, below = drawing.add_subplot(inner[0]), drawing.add_subplot(inner[1])
+                inner = grid[number, column].subgridspec(3, 1, height_ratios=HEIGHTS, hspace=0.06)
+                rate, queues, threads = axes = [drawing.add_subplot(part) for part in inner]
                 rate.set_title(
                     "\n".join(filter(None, (name, kind.cell_name(row), queue_arms.called(row))))
                 )
-                below.set_xlabel("time since the start [s]")
+                threads.set_xlabel("time since the start [s]")
                 if column == 0:
                     rate.set_ylabel("throughput at the\nsinks [tuples/s]")
-                    below.set_ylabel("ports with a queue")
+                    queues.set_ylabel("ports with\na queue")
+                    threads.set_ylabel("scheduler\nthreads")
                 there = places.at(timeline, row)
                 runs = there[there["arm"] == row["arm"]]
                 if runs.empty:
@@ -158,13 +153,10 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
                         color=style.FAINT,
                     )
                     continue
-                drawn.append(
-                    (rate, below, draw(rate, below, runs, queue_arms.look(row).color, kind))
-                )
+                draw(*axes, runs, queue_arms.look(row).color, kind)
+                drawn.append(axes)
             for together in zip(*drawn, strict=True):
                 _on_one_scale(list(together))
-            if drawn:
-                drawn[-1][2].set_ylabel("scheduler threads")
         style.title_with_legend(drawing, title, [*_legend(table, kind), *places.legend(table)])
         provenance.stamp(
             drawing,

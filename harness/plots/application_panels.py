@@ -31,7 +31,7 @@ PROFILED = (
 HAND_ARM = "hand"
 BY_HAND = ModelStyle("#7f7f7f", "|", "-")
 PORTS_BY_HAND = {"login-failures": 13, "vwap": 9, "wiki-word-count": 16}
-"""Threaded ports, each with a thread, if they are placed by hand (docs/applications.md)."""
+"""Threaded ports, each with a thread, if they are placed by hand (docs/how-to/applications.md)."""
 
 NAMES = {
     "login-failures": "LoginFailures",
@@ -112,12 +112,8 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     ]
     lines = places.side_by_side(lines)
     columns = max(map(len, lines))
-    width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(
-            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.4)
-        )
-        grid = drawing.add_gridspec(len(lines), columns)
+        drawing, grid = style.grid(len(lines), columns, PANEL_INCHES, 1.4, MIN_WIDTH)
         for number, line in enumerate(lines):
             for column, (called, rows) in enumerate(line):
                 ax = drawing.add_subplot(grid[number, column])

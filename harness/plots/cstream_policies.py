@@ -3,7 +3,7 @@ topology: a figure of our own.
 
 Reads   throughput.parquet   topology, policy, threads, mean, lo, hi [tuples/s at the sinks],
                              settled_share
-        latency.parquet      cell, arm, p50 [ns]
+        latency.parquet      cell, arm, mean [ns]
 Draws   a point for each policy and number of threads, joined by policy in the order of threads; to
         the right is faster, below is sooner, so the best policies are at the lower right
 
@@ -26,6 +26,7 @@ from harness.plots.policy_panels import (
     THREADS,
     called_topology,
     joined,
+    latency_bars,
     legend,
     lines,
     log_seconds,
@@ -51,7 +52,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
                 ax.set_xlabel("throughput at the sinks [tuples/s]")
                 places.tint(ax, cells)
                 if column == 0:
-                    ax.set_ylabel("median latency")
+                    ax.set_ylabel("average latency")
         style.title_with_legend(
             drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
         )
@@ -63,19 +64,19 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw one topology. For each number of threads, the highest of its points is labelled with
     that number.
     """
-    known = rows[rows["mean"].notna() & rows["p50"].notna()]
-    for policy, look, line, _ in lines(known, THREADS):
-        x, y = line["mean"].astype(float), line["p50"].astype(float) * NS
+    known = rows[rows["mean"].notna() & rows["latency"].notna()]
+    for policy, look, line in lines(known, THREADS):
+        x, y = line["mean"].astype(float), line["latency"].astype(float) * NS
         # NaN: no interval, no bar
         lengths = [(x - line["lo"]).to_numpy(float), (line["hi"] - x).to_numpy(float)]
         drawn = {"color": look.color, "ls": look.line, "lw": 0.9, "elinewidth": 0.7, "capsize": 2}
-        ax.errorbar(x, y, xerr=lengths, label=policy, zorder=2, **drawn)
+        ax.errorbar(x, y, xerr=lengths, yerr=latency_bars(line), label=policy, zorder=2, **drawn)
         for _, row in line.iterrows():
             ax.plot(
-                row["mean"], row["p50"] * NS, ls="", ms=5, zorder=3, **settled.filled(row, look)
+                row["mean"], row["latency"] * NS, ls="", ms=5, zorder=3, **settled.filled(row, look)
             )
     if len(known):
-        highest = known.loc[known.groupby("threads")["p50"].idxmax()]
+        highest = known.loc[known.groupby("threads")["latency"].idxmax()]
         for _, row in highest.iterrows():
             said = {
                 "xytext": (0, 6),
@@ -86,7 +87,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
             }
             ax.annotate(
                 f"{int(row['threads'])}",
-                (row["mean"], row["p50"] * NS),
+                (row["mean"], row["latency"] * NS),
                 **said,
                 path_effects=settled.TEXT_HALO,
             )

@@ -1,5 +1,6 @@
 """Figure of any experiment: throughput of each arm over the parameter with the most values, a panel
-for each combination of the others.
+for each combination of the others. If its runs were explained, a second panel shows what the
+threads of each arm spent their time on.
 
 A misreading to avoid: an interval over three runs is wide; arms whose intervals overlap may still
 differ. `millrace compare` tests that.
@@ -8,27 +9,37 @@ differ. `millrace compare` tests that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from harness.machines.machine import LOCAL
+from harness.measurement.interval import FEWEST_FOR_INTERVAL, range_of_two
 from harness.plots import style
+from harness.plots.time_bars import NamedBar, draw_time_bars, key_of_time
 
 PANEL_INCHES = (3.6, 2.8)
 MOST_COLUMNS = 3
 LOGARITHMIC_FROM = 20.0  # ratio of the largest to the least value of an axis
+MOST_BARS = 16  # of a panel; with more values of the parameter, its least and its largest are drawn
+BAR_INCHES = 0.22
+BAR_COLUMNS = ("mean", "lo", "hi", "n")
 NUDGE = 0.06  # between arms at one place, so that their bars do not hide each other
 
 Parameters = Mapping[str, int | str]
 
+TimeUses = Mapping[tuple[str, str, str], Mapping[str, float]]
+"""Shares of the threads' time by category, of a cell on a machine under an arm."""
+
 
 def figure_of_experiment(
-    table: pd.DataFrame, cells: Mapping[str, Parameters], title: str
+    table: pd.DataFrame, cells: Mapping[str, Parameters], title: str, uses: TimeUses | None = None
 ) -> Figure:
     """Return the figure of a table (`experiments.results`). `cells`: topology and parameters of
-    each cell, by its name.
+    each cell, by its name. `uses`: of the runs that were explained.
     """
     across = _widest(list(cells.values()))
     others = table["cell"].map(lambda cell: _others(cells, cell, across))
@@ -36,21 +47,57 @@ def figure_of_experiment(
     columns = min(len(panels), MOST_COLUMNS)
     rows = -(-len(panels) // columns)
     arms = list(dict.fromkeys(table["arm"]))
+    bars = [_bars(part, cells, across, uses or {}) for part in panels.values()]
+    heights = [PANEL_INCHES[1]] * rows
+    if any(bars):  # below each row of panels, one of bars
+        heights = [
+            height
+            for row in range(rows)
+            for height in (
+                PANEL_INCHES[1],
+                BAR_INCHES * (max(map(len, bars[row * columns : (row + 1) * columns])) + 3),
+            )
+        ]
     with style.applied():
-        size = (PANEL_INCHES[0] * max(columns, 2), PANEL_INCHES[1] * rows + 0.8)
-        figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
-        for ax, ((machine, others), part) in zip(axes.flat, panels.items(), strict=False):
+        size = (PANEL_INCHES[0] * max(columns, 2), sum(heights) + 0.8)
+        figure, axes = plt.subplots(
+            len(heights), columns, figsize=size, squeeze=False, height_ratios=heights
+        )
+        of_time = axes[1::2].flat if any(bars) else []
+        for ax, ((machine, others), part) in zip(
+            axes[:: 2 if any(bars) else 1].flat, panels.items(), strict=False
+        ):
             is_simulated = bool(part["simulated"].iloc[0])
-            where = f", simulated {machine}" if is_simulated else ""
-            ax.set_title(f"{others}{where}", loc="left")
+            where = f"simulated {machine}" if is_simulated else "" if machine == LOCAL else machine
+            ax.set_title(", ".join(filter(None, (others, where))), loc="left")
             ax.set_facecolor(style.SIMULATED if is_simulated else "white")
             _draw(ax, part, cells, across, arms)
-        for ax in list(axes.flat)[len(panels) :]:
-            ax.set_visible(False)
+        for ax, own in zip(of_time, bars, strict=False):
+            draw_time_bars(ax, own, 1.0)
+            ax.set_xlabel(f"time of the threads, by {across} and arm")
+        for ax in axes.flat:
+            ax.set_visible(ax.has_data())
         models = dict(zip(table["arm"], table["model"], strict=True))
         keys = [style.key(arm, **_look(arm, models[arm], arms)) for arm in arms]
+        keys += key_of_time([bar for own in bars for bar in own])
         style.title_with_legend(figure, title, keys)
     return figure
+
+
+def _bars(
+    table: pd.DataFrame, cells: Mapping[str, Parameters], across: str, uses: TimeUses
+) -> list[NamedBar]:
+    """Return a bar for each arm and value of the parameter."""
+    found: dict[int | str, list[NamedBar]] = {}
+    for cell, machine, arm in zip(table["cell"], table["machine"], table["arm"], strict=True):
+        if (cell, machine, arm) in uses:
+            value = cells[cell][across]
+            bar = (f"{value} {arm}", uses[cell, machine, arm])
+            found.setdefault(value, []).append(bar)
+    values = sorted(found, key=lambda value: (isinstance(value, str), value))
+    if sum(map(len, found.values())) > MOST_BARS:
+        values = [values[0], values[-1]]
+    return [bar for value in values for bar in sorted(found[value], key=itemgetter(0))]
 
 
 def _draw(
@@ -68,12 +115,12 @@ def _draw(
         )
         shift = NUDGE * (arms.index(arm) - (len(arms) - 1) / 2)
         places = [(value if logarithmic else order.index(value) + shift) for value in rows["value"]]
-        ends = [
-            (rows["mean"] - rows["lo"].fillna(rows["mean"])).to_numpy(),
-            (rows["hi"].fillna(rows["mean"]) - rows["mean"]).to_numpy(),
-        ]
+        ends = [_bar_ends(*row) for row in zip(*(rows[name] for name in BAR_COLUMNS), strict=True)]
         look = _look(arm, rows["model"].iloc[0] if len(rows) else "", arms)
-        ax.errorbar(places, rows["mean"], yerr=ends, **look)
+        lengths = [
+            (mean - low, high - mean) for mean, (low, high) in zip(rows["mean"], ends, strict=True)
+        ]
+        ax.errorbar(places, rows["mean"], yerr=list(zip(*lengths, strict=True)) or None, **look)
     if logarithmic:
         ax.set_xscale("log")
     else:
@@ -86,7 +133,22 @@ def _draw(
         ax.set_ylim(0.0, 1.5 * highest or 1.0)
     ax.yaxis.set_major_formatter(style.rates())
     ax.set_xlabel(across)
-    ax.set_ylabel("tuples/s")
+    ax.set_ylabel(f"tuples/s\n{_bars_mean(table)}", fontsize="small")
+
+
+def _bar_ends(mean: float, low: float, high: float, runs: int) -> tuple[float, float]:
+    """Return the ends of a bar: of the interval, or of the range of two runs."""
+    if runs < 2 or pd.isna(high):
+        return mean, mean
+    return (low, high) if runs >= FEWEST_FOR_INTERVAL else range_of_two(mean, high)
+
+
+def _bars_mean(table: pd.DataFrame) -> str:
+    """Return what the bars of a figure are, for its label."""
+    few = table["n"] < FEWEST_FOR_INTERVAL
+    if not few.any():
+        return "bars: 95 % intervals"
+    return f"bars: {'the range' if few.all() else 'ranges'} of fewer than 3 runs (more --repeats)"
 
 
 def _look(arm: str, model: str, arms: Sequence[str]) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """The table of figures: a row has all facts of a figure, and names the function that draws it.
 
-Captions are reStructuredText, for the report of the workflow. docs/figures.md lists the rows.
+Captions are text with *words* that are stressed, for the report. docs/reference/figures.md lists
+the rows.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ CSTREAM_CORES = (
 )
 STORM_IS_MEASURED = (
     "Tinted panels are SIMULATED on the paper's 12 cores (config/machines/cstream.yaml). Storm "
-    "cannot run there: it is measured on this machine only, as docs/peers.md describes."
+    "cannot run there: it is measured on this machine only, as docs/how-to/peers.md describes."
 )
 INTERVALS = "Bars are 95 % intervals over runs, and a pale marker has runs that never settled."
 POLICY_LINES = (
@@ -300,10 +301,28 @@ ROWS = (
         The horizontal axis is the cost of a tuple; the upper panels show the throughput at the
         sinks, and the lower ones the median latency, on the same graphs with the same checks.
         The text at each cost names the fastest peer and its mean as a share of the fastest model of
-        ours, with a 95 % interval that allows for both choices.
+        ours, with a 95 % interval that allows for both choices; where it includes 1, it is a tie.
+        Pale arms of ours hand tuples over one by one.
+        Source and sink alone are the pipeline without operators, which costs all others as much.
         Sources send as fast as they can, so latencies are those of full queues; they differ with
         the length of the queues: 1,000 tuples but in the quick size, fewer in ours where operators
-        are cheap, and none where a runtime bounds the tuples in flight (docs/peers.md).
+        are cheap, and none where a runtime bounds the tuples in flight (docs/how-to/peers.md).
+        """,
+    ),
+    FigureRow(
+        "peer_rates",
+        "Latency below saturation, ours beside other runtimes",
+        "beyond the papers; topologies of P17 §5",
+        panel="peer_rates.figure",
+        tables=("throughput", "latency"),
+        caption="""\
+        The horizontal axis is the rate at which the source offers tuples, the upper vertical axis
+        is the median latency from source to sink, and the lower one its 99th percentile; all are
+        logarithmic.
+        A line has a point at each rate that the arm keeps up with, and ends with a bar at the most
+        that it can; latency counts from the time at which a tuple is due.
+        The lowest line at your rate answers which one to take for it.
+        Bold names and thick lines are ours, and pale ones hand tuples over one by one.
         """,
     ),
     FigureRow(
@@ -334,13 +353,12 @@ ROWS = (
         tables=("throughput", "timeline"),
         caption=f"""\
         The horizontal axis is the time since the run began without queues and with the fewest
-        threads; the upper panel shows the throughput at the sinks, and the lower one the ports with
-        a queue (left axis) and the scheduler threads (right axis), from 0 and on the same axes
-        along a row.
-        Each panel is one run: a dot is the mean of one period, the solid lower line is the queues
-        in the colour of the law (yellow: `millrace`, brown: `middleware19`), and the dashed line is
-        the threads; *plain* is the law without its shortcuts, *history* uses what it learnt at
-        other levels, and *satisfied* also has a satisfaction factor of 0.
+        threads; the upper panels show the throughput at the sinks, the middle ones the ports with
+        a queue, and the lower ones the scheduler threads, from 0 and on the same axes along a row.
+        Each panel is one run: a dot is the mean of one period, solid lines are in the colour of the
+        law (yellow: `millrace`, brown: `middleware19`), and the dashed line is the threads; *plain*
+        is the law without its shortcuts, *history* uses what it learnt at other levels, and
+        *satisfied* also has a satisfaction factor of 0.
         Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2, so compare periods
         and shapes and not seconds; {OTHERS_MEASURED_HERE}
         """,
@@ -399,13 +417,13 @@ ROWS = (
         panel="adaptation_panels.changing_load",
         tables=("throughput", "timeline"),
         caption=f"""\
-        The horizontal axis is the time since the run began; the upper panel shows the throughput at
-        the sinks, and the lower one the ports with a queue (left axis) and the scheduler threads
-        (right axis); the graph is a pipeline in which 10 % of the operators are heavy, and 90 %
-        where the panel is shaded.
+        The horizontal axis is the time since the run began; the upper panels show the throughput at
+        the sinks, the middle ones the ports with a queue, and the lower ones the scheduler threads;
+        the graph is a pipeline in which 10 % of the operators are heavy, and 90 % where the panel
+        is shaded.
         Lines are medians over the runs, period by period, and bands go from the lowest to the
-        highest run; a dot is one period, the solid lower line is the queues in the colour of the
-        law (yellow: `millrace`, brown: `middleware19`), and the dashed line is the threads; the
+        highest run; a dot is one period, solid lines are in the colour of the law (yellow:
+        `millrace`, brown: `middleware19`), and the dashed line is the threads; the
         load changes at a given tuple, so a faster law meets the change sooner.
         Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2;
         {OTHERS_MEASURED_HERE}
@@ -465,7 +483,7 @@ ROWS = (
         tables=("throughput", "latency"),
         options={"column": "threads", "name": "threads"},
         caption=f"""\
-        Across are threads, above is the mean throughput at the sinks and below the median latency
+        Across are threads, above is the mean throughput at the sinks and below the average latency
         of the same runs, and each column is one of the paper's topologies, whose operators are busy
         for 100 µs a tuple.
         {POLICY_LINES}
@@ -484,7 +502,7 @@ ROWS = (
         options={"column": "busy", "name": "time a tuple keeps an operator busy [µs]"},
         caption=f"""\
         Across is the time for which a tuple keeps an operator busy, above is the mean throughput at
-        the sinks and below the median latency of the same runs; 12 operators stand side by side
+        the sinks and below the average latency of the same runs; 12 operators stand side by side
         between a split and a merge that restores the order.
         {POLICY_LINES}
         {CSTREAM_CORES}
@@ -500,7 +518,7 @@ ROWS = (
         options={"column": "width", "name": "busy operators"},
         caption=f"""\
         Across are busy operators side by side, above is the mean throughput at the sinks and below
-        the median latency of the same runs; each operator is busy for 100 µs a tuple.
+        the average latency of the same runs; each operator is busy for 100 µs a tuple.
         {POLICY_LINES}
         {CSTREAM_CORES}
         """,
@@ -515,7 +533,7 @@ ROWS = (
         options={"column": "selectivity", "name": "tuples that each operator passes on [%]"},
         caption=f"""\
         Across is the share of its tuples that each of 12 operators in a chain passes on, above is
-        the mean rate at which the source sends and below the median latency of the same runs; each
+        the mean rate at which the source sends and below the average latency of the same runs; each
         operator is busy for 100 µs a tuple.
         {POLICY_LINES}
         {CSTREAM_CORES}
@@ -614,7 +632,7 @@ ROWS = (
         tables=("throughput", "latency"),
         caption="""\
         Across is the mean throughput at the sinks with its 95 % interval over runs, upwards the
-        median latency of the same runs, and each column is one of C-Stream's topologies, whose
+        average latency of the same runs, and each column is one of C-Stream's topologies, whose
         operators are busy for 100 µs a tuple: the best policies are at the lower right.
         Each line is a policy and each point a number of threads, which stands at the uppermost one;
         full lines are the paper's policies, dashed ones ours.

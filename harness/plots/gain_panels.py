@@ -86,12 +86,8 @@ def figure(
     ratios = tables["speedup"][tables["speedup"]["against"] == "manual"]
     lines = places.side_by_side(list(_lines(table, across, down)))
     columns = max(map(len, lines))
-    width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(
-            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2)
-        )
-        grid = drawing.add_gridspec(len(lines), columns)
+        drawing, grid = style.grid(len(lines), columns, PANEL_INCHES, 1.2, MIN_WIDTH)
         for number, line in enumerate(lines):
             for column, (called, rows) in enumerate(line):
                 inner = grid[number, column].subgridspec(2, 1, height_ratios=HEIGHTS, hspace=0.06)

@@ -5,6 +5,7 @@ and crosses for no mean.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -60,15 +61,29 @@ def best(rows: pd.DataFrame) -> pd.Series:
     return row
 
 
-def best_over_best(these: pd.DataFrame, those: pd.DataFrame) -> str:
+class Share(NamedTuple):
+    """Ratio of two means with its interval; NaN for none. As text: `0.41 [0.35, 0.48]`."""
+
+    ratio: float
+    lo: float
+    hi: float
+
+    @property
+    def is_tie(self) -> bool:
+        """True if the interval leaves open which is greater."""
+        return self.lo <= 1.0 <= self.hi
+
+    def __str__(self) -> str:
+        interval = "" if math.isnan(self.lo) else f" [{self.lo:.2f}, {self.hi:.2f}]"
+        return f"{self.ratio:.2f}{interval}"
+
+
+def best_over_best(these: pd.DataFrame, those: pd.DataFrame) -> Share:
     """Return the highest mean of some arms over that of others, with its interval where all have
-    one: `0.41 [0.35, 0.48]`.
+    one. It allows for the choice on both sides, among however many arms.
     """
     over, under = best(these), best(those)
-    told = f"{over['mean'] / under['mean']:.2f}"
-    if pd.isna([over["lo"], under["lo"]]).any():
-        return told
-    return f"{told} [{over['lo'] / under['hi']:.2f}, {over['hi'] / under['lo']:.2f}]"
+    return Share(over["mean"] / under["mean"], over["lo"] / under["hi"], over["hi"] / under["lo"])
 
 
 def with_interval(row: pd.Series) -> str:

@@ -65,12 +65,8 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     ]
     lines = places.side_by_side(lines)
     columns = max(map(len, lines))
-    width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(
-            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2)
-        )
-        grid = drawing.add_gridspec(len(lines), columns)
+        drawing, grid = style.grid(len(lines), columns, PANEL_INCHES, 1.2, MIN_WIDTH)
         for number, line in enumerate(lines):
             for column, (name, cell) in enumerate(line):
                 ax = drawing.add_subplot(grid[number, column])

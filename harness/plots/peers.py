@@ -1,11 +1,12 @@
 """Other runtimes beside ours: throughput and latency over the cost of a tuple, a column for each
-topology.
+shape of a graph and each payload.
 
-Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, hi [tuples/s at the
-                             sinks], settled_share
+Reads   throughput.parquet   cell, topology, its sizes, payload, cost, model, peer, arm, mean, lo,
+                             hi [tuples/s at the sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
 Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the
-        fastest of ours with its interval; below: median latency from source to sink, of sources at
+        fastest of ours with its interval; a pipeline without operators, source and sink alone,
+        stands before the costs; below: median latency from source to sink, of sources at
         full speed, so with queues as full as they get
 
 A misreading to avoid: a share is the ratio of two means, each the luckiest of several. Its interval
@@ -14,8 +15,9 @@ allows for that; one that includes 1 leaves open which is faster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -25,24 +27,33 @@ from matplotlib.ticker import EngFormatter
 from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
 
-INTERVAL = "bars are 95 % Student-t intervals of the mean"
-COLUMN_INCHES = 3.6
-# of the distance between two costs, from arm to arm: intervals must not hide each other
-DODGE_DECADES = 0.035
+INTERVAL = (
+    "bars are 95 % Student-t intervals of the mean; those of a latency go from the least to the "
+    "greatest run"
+)
+LATENCY = ("p50", "p50_least", "p50_greatest")  # columns of the latency table [ns]
+TICK_INCHES, LEAST_TICKS, LEAST_INCHES = 1.25, 1.6, 8.0
+DODGE = 0.035
+"""Share of the distance between two costs, from arm to arm: intervals must not hide each other."""
+
+DODGED = 0.8  # of that distance, all arms together at most
+ALONE = "source and\nsink alone"
 NS = 1e-9
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     table = tables["throughput"].merge(
-        tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left"
+        tables["latency"][[*places.COLUMNS, "cell", "arm", *LATENCY]], how="left"
     )
-    columns = list(places.rows_by_topology(table))
+    columns = list(_columns(table))
+    ticks = [max(LEAST_TICKS, len(_costs(rows))) for _, rows in columns]
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(8.0, COLUMN_INCHES * len(columns)), 7.2))
-        axes = drawing.subplots(2, len(columns), squeeze=False, sharex="col")
+        width = max(LEAST_INCHES, TICK_INCHES * sum(ticks))
+        drawing = style.plt.figure(figsize=(width, 7.2))
+        axes = drawing.subplots(2, len(columns), squeeze=False, sharex="col", width_ratios=ticks)
         for (called, rows), (above, below) in zip(columns, axes.T, strict=True):
-            above.set_title(", ".join([shape_name(rows.iloc[0]), *([called] if called else [])]))
+            above.set_title(called)
             draw(above, rows)
             draw_latency(below, rows)
             for ax in (above, below):
@@ -60,7 +71,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
     costs = _costs(rows)
     for name, look, line, shift in _lines(rows):
         line = line[line["mean"].notna()]
-        x = [costs.index(cost) + shift for cost in line["cost"]]
+        x = [costs.index(cost) + shift for cost in _work(line)]
         ax.plot(
             x,
             line["mean"],
@@ -90,7 +101,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(style.rates())
     for place, cost in enumerate(costs):
-        here = rows[rows["cost"] == cost]
+        here = rows[_work(rows) == cost]
         said = verdict(here)
         if said:
             ax.annotate(
@@ -121,10 +132,13 @@ def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
     costs = _costs(rows)
     for _, look, line, shift in _lines(rows):
         line = line[line["p50"].notna()]
-        x = [costs.index(cost) + shift for cost in line["cost"]]
-        ax.plot(
+        x = [costs.index(cost) + shift for cost in _work(line)]
+        ax.errorbar(
             x,
             line["p50"] * NS,
+            yerr=latency_range(line),
+            elinewidth=0.8,
+            capsize=2,
             color=look.color,
             linestyle=look.line,
             linewidth=_width(line),
@@ -137,17 +151,56 @@ def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_xlabel("cost of a work operator [FLOP a tuple]")
 
 
+def _columns(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each shape with one payload: its title, and its rows. A pipeline without operators goes
+    with the first of its payload.
+    """
+    several = table["payload"].nunique() > 1
+    for called, rows in places.rows_by_topology(table):
+        alone = rows[_is_alone(rows)]
+        there = rows[~_is_alone(rows)]
+        shapes = there.apply(shape_name, axis=1) if len(there) else pd.Series(dtype=str)
+        if there.empty:
+            yield _title(rows.iloc[0], called, several), rows
+        for (_, payload), part in there.groupby([shapes, "payload"], sort=False):
+            beside = alone[alone["payload"] == payload]
+            alone = alone.drop(beside.index)
+            yield _title(part.iloc[0], called, several), pd.concat([beside, part])
+
+
+def _title(row: pd.Series, called: str, several: bool) -> str:
+    shape = shape_name(row).replace(", ", "\n", 1)
+    payload = f"{style.whole(row['payload'])} bytes" if several else ""
+    return "\n".join(filter(None, [shape, payload, called]))
+
+
+def _is_alone(rows: pd.DataFrame) -> pd.Series:
+    return rows["operators"] == 0
+
+
+def _work(rows: pd.DataFrame) -> pd.Series:
+    """Return what the tuples of each row pass: `ALONE`, or operators of a cost."""
+    return rows["cost"].where(~_is_alone(rows), ALONE)
+
+
+def latency_range(line: pd.DataFrame) -> np.ndarray:
+    """Return the distances from the median latencies to the least and the greatest run [s]."""
+    middle, least, greatest = (line[name].to_numpy(float) for name in LATENCY)
+    return np.array([middle - least, greatest - middle]) * NS
+
+
 def verdict(rows: pd.DataFrame) -> str:
     """Return the fastest peer of one cell, and its mean over the highest of ours: `go 0.41 [0.35,
-    0.48] of ours`; "" without either.
+    0.48] of ours`; where the interval leaves open which is faster, a tie. "" without either.
     """
     known = rows[rows["mean"].notna()]
     peers, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if peers.empty or ours.empty:
         return ""
     best = peers.sort_values(["mean", "arm"], ascending=[False, True]).iloc[0]
-    share = means.best_over_best(peers, ours).replace(" ", "\n", 1)  # costs are close together
-    return f"{best['arm']}\n{share}\nof ours"
+    share = means.best_over_best(peers, ours)
+    told = str(share).replace(" ", "\n", 1)  # costs are close together
+    return f"{best['arm']}\n{told}\nof ours{': a tie' if share.is_tie else ''}"
 
 
 def _lines(rows: pd.DataFrame):
@@ -155,9 +208,11 @@ def _lines(rows: pd.DataFrame):
     they are drawn.
     """
     arms = _arms(rows)
+    shift = min(DODGE, DODGED / len(arms))
     for place, (name, model) in enumerate(arms):
-        line = rows[rows["arm"] == name].sort_values("cost", key=lambda costs: costs.map(cost_key))
-        yield name, style.of_model(model), line, DODGE_DECADES * (place - (len(arms) - 1) / 2)
+        line = rows[rows["arm"] == name]
+        line = line.iloc[_work(line).map(_work_key).argsort(kind="stable")]
+        yield name, style.of_arm(model, name), line, shift * (place - (len(arms) - 1) / 2)
 
 
 def _arms(rows: pd.DataFrame) -> list[tuple[str, str]]:
@@ -179,7 +234,11 @@ def _width(line: pd.DataFrame) -> float:
 
 
 def _costs(rows: pd.DataFrame) -> list[str]:
-    return sorted(rows["cost"].unique(), key=cost_key)
+    return sorted(_work(rows).unique(), key=_work_key)
+
+
+def _work_key(work: str) -> tuple:
+    return (work != ALONE, () if work == ALONE else cost_key(work))
 
 
 def _cost_axis(ax: Axes, costs: list[str]) -> None:
@@ -201,5 +260,5 @@ def _legend(table: pd.DataFrame) -> list[Line2D]:
             label=labels.get(name, name),
         )
         for name, model in _arms(table)
-        for look in (style.of_model(model),)
+        for look in (style.of_arm(model, name),)
     ]

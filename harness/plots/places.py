@@ -29,13 +29,14 @@ COLUMNS = ["machine", "simulated", "software"]
 
 
 def by_place(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows of each place with its name: simulated machines first. The name of real
-    threads is "" if there are no others.
+    """Yield the rows of each place with its name: simulated machines first. The name of this
+    machine's threads is "" if there are no others.
     """
     parts = [rows for _, rows in table.groupby(COLUMNS, dropna=False, sort=False)]
     for rows in sorted(parts, key=lambda rows: _rank(rows.iloc[0])):
         row = rows.iloc[0]
-        yield ("" if len(parts) == 1 and not row["simulated"] else name(row)), rows
+        alone = len(parts) == 1 and not row["simulated"] and row["machine"] == LOCAL
+        yield "" if alone else name(row), rows
 
 
 def rows_by_topology(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -1,19 +1,19 @@
 """Throughput and latency of C-Stream's scheduling policies, over threads or over a parameter: the
 form of its Figures 4 to 8.
 
-A row of columns for each machine, a column for each topology; throughput above, median latency
-below. A policy keeps its colour and marker.
+A row of columns for each machine, a column for each topology; throughput above, average latency
+below, as in the paper. A policy keeps its colour and marker.
 
-A misreading to avoid: the paper has the average latency, which a few tuples may dominate; this is
-the median of each arm. Sources send as fast as they can, so the latency is that of queues as full
-as they get.
+A misreading to avoid: a few tuples may dominate an average. Sources send as fast as they can, so
+the latency is that of queues as full as they get.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,14 +22,15 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from harness.plots import means, places, provenance, settled, style
 
-INTERVAL = "bars are 95 % Student-t intervals of the mean"
+INTERVAL = "bars are 95 % Student-t intervals of the means"
 COLUMN_INCHES = 3.1
 ROW_INCHES = 2.5
 MOST_COLUMNS = 4
 # longest axis, in highest means: an interval of few runs may be many times as long
 AXIS_LIMIT_FACTOR = 1.5
-DODGE = 0.012  # of the axis, from policy to policy
 NS = 1e-9
+LATENCIES = {"mean": "latency", "lo": "latency_lo", "hi": "latency_hi"}
+"""Columns of the latency table, and their names beside the throughput."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def figure(
                     places.tint(ax, cells)
                 if place == 0:
                     above.set_ylabel(f"{rate}\n[tuples/s]")
-                    below.set_ylabel("median latency")
+                    below.set_ylabel("average latency")
         style.title_with_legend(
             drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
         )
@@ -116,9 +117,12 @@ def panels(table: pd.DataFrame) -> list[Sequence[tuple[str, pd.DataFrame]]]:
 
 
 def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the throughput rows with the median latency of each, p50 [ns]."""
+    """Return the throughput rows with the average latency of each, latency, and its interval,
+    latency_lo to latency_hi [ns].
+    """
+    times = tables["latency"].rename(columns=LATENCIES)
     return tables["throughput"].merge(
-        tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left"
+        times[[*places.COLUMNS, "cell", "arm", *LATENCIES.values()]], how="left"
     )
 
 
@@ -126,8 +130,8 @@ def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
     """Draw the rates of one topology, a line for each policy; an arm without a mean is a cross on
     the axis.
     """
-    for policy, look, line, shift in lines(rows, across):
-        means.draw(ax, line[across.column].astype(float) + shift, line, look, policy)
+    for policy, look, line in lines(rows, across):
+        means.draw(ax, line[across.column].astype(float), line, look, policy)
     mean, end = rows["mean"].max(), rows["hi"].max()
     highest = min(end, AXIS_LIMIT_FACTOR * mean) if end > mean else mean
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
@@ -136,22 +140,37 @@ def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
 
 
 def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
-    """Draw the median latencies of one topology."""
-    for policy, look, line, shift in lines(rows, across):
-        line = line[line["p50"].notna()]
-        x = line[across.column].astype(float) + shift
-        ax.plot(
+    """Draw the average latencies of one topology with their intervals over runs."""
+    for policy, look, line in lines(rows, across):
+        line = line[line["latency"].notna()]
+        x = line[across.column].astype(float)
+        y = line["latency"] * NS
+        ax.errorbar(
             x,
-            line["p50"] * NS,
+            y,
+            yerr=latency_bars(line),
             color=look.color,
             ls=look.line,
             lw=1.2,
+            elinewidth=0.8,
+            capsize=2,
             marker=look.marker,
             ms=4.5,
             label=policy,
         )
+    if rows["latency"].notna().any():  # an interval of few runs may be many times as long
+        seen = rows["latency"].dropna() * NS
+        ax.set_ylim(seen.min() / AXIS_LIMIT_FACTOR**2, seen.max() * AXIS_LIMIT_FACTOR**2)
     log_seconds(ax)
     _ticks(ax, rows, across)
+
+
+def latency_bars(line: pd.DataFrame) -> np.ndarray:
+    """Return the distances from the average latencies to the ends of their intervals [s]; NaN where
+    there is none, which draws no bar.
+    """
+    mean, low, high = (line[name].to_numpy(float) for name in LATENCIES.values())
+    return np.array([mean - low, high - mean]) * NS
 
 
 def log_seconds(ax: Axes) -> None:
@@ -165,17 +184,13 @@ def log_seconds(ax: Axes) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def lines(rows: pd.DataFrame, across: Across):
-    """Yield each policy with its style, its rows in order, and how far to the side they are drawn,
-    so that no interval hides another.
-    """
-    policies = style.in_order(rows["policy"].dropna(), list(style.POLICIES))
-    values = rows[across.column].dropna().astype(float)
-    step = DODGE * (values.max() - values.min() or 1.0)
-    for place, policy in enumerate(policies):
+def lines(
+    rows: pd.DataFrame, across: Across
+) -> Iterator[tuple[str, style.ModelStyle, pd.DataFrame]]:
+    """Yield each policy with its style and its rows in order."""
+    for policy in style.in_order(rows["policy"].dropna(), list(style.POLICIES)):
         look = style.POLICIES.get(policy, style.UNKNOWN_MODEL)
-        line = rows[rows["policy"] == policy].sort_values(across.column)
-        yield policy, look, line, step * (place - (len(policies) - 1) / 2)
+        yield policy, look, rows[rows["policy"] == policy].sort_values(across.column)
 
 
 def legend(table: pd.DataFrame) -> list[Line2D]:

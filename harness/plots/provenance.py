@@ -10,7 +10,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from harness.machines.machine import for_people
-from harness.plots import style
+from harness.plots import paper, style
+
+FOOT_PT = 7.5
+CHARACTERS_PER_INCH = 17  # of text of this size, by trial
 
 
 class Runs(str):
@@ -62,7 +65,7 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         if unsettled := int(drawn["unsettled"].sum()):
             parts.append(f"{unsettled} of {int(drawn['n'].sum())} runs in the means never settled.")
         if len(lost := lost[lost["unsettled"] > 0]):
-            parts.append(f"Left out, since no run became stationary: {_points(lost)}.")
+            parts.append(f"Left out, since not stationary: {_points(lost)}.")
     measured = table[~simulated]
     if disturbed := int(measured["unfit"].sum()):
         parts.append(
@@ -94,7 +97,7 @@ def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
     so in its top corner; if only some panels are simulated, these panels say so.
     """
     foot(figure, sentence(table, interval))
-    if table["simulated"].astype(bool).all():
+    if table["simulated"].astype(bool).all() and paper.shape().titled:
         box = {"fc": style.SIMULATED_LABEL, "ec": style.INK}
         figure.text(
             0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox=box
@@ -102,24 +105,29 @@ def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
 
 
 def foot(figure: Figure, text: str) -> None:
-    """Write a text at the foot of the figure, wrapped to its width."""
-    columns = int(figure.get_figwidth() * 17)  # characters at this size, by trial
+    """Write a text at the foot of the figure, wrapped to its width. Without a title a figure has no
+    foot either: both belong into the caption of a paper.
+    """
+    if not paper.shape().titled:
+        paper.shape().foot.append(text)
+        return
+    columns = int(figure.get_figwidth() * CHARACTERS_PER_INCH)
+    lines = textwrap.wrap(text, columns)
     figure.supxlabel(
-        textwrap.fill(text, columns),
-        x=0.01,
-        ha="left",
-        fontsize=7.5,
-        color=style.FAINT,
-        linespacing=1.4,
+        "\n".join(lines), x=0.01, ha="left", fontsize=FOOT_PT, color=style.FAINT, linespacing=1.4
     )
+    paper.grow(figure, (len(lines) + 1) * 1.4 * FOOT_PT / 72)
 
 
 def _points(table: pd.DataFrame) -> str:
-    """Return arms with their cells and machines, machine by machine."""
+    """Return arms with their cells and machines, machine by machine and cell by cell."""
     told = []
     for machine, rows in table.groupby("machine", sort=False):
-        arms = ", ".join(f"{row['arm']} in {row['cell']}" for _, row in rows.iterrows())
-        told.append(f"on {for_people(str(machine))} {arms}")
+        cells = ", ".join(
+            f"{' and '.join(arms)} in {cell}"
+            for cell, arms in rows.groupby("cell", sort=False)["arm"]
+        )
+        told.append(f"on {for_people(str(machine))} {cells}")
     return "; ".join(told)
 
 

@@ -28,7 +28,6 @@ INTERVAL = "bars are 95 % Student-t intervals of the mean"
 PANEL_INCHES = (3.1, 2.8)
 DASHES, REPLICAS = (0, (3, 1.5)), "P"  # line and marker of replicas
 MARKER = 5.0  # points
-DODGE = 0.012  # of the axis, from line to line, so that none hides another
 
 BASE, BY_HAND = "1 thread, 1 replica", "best by hand"
 LOOKS: dict[str, ModelStyle] = {
@@ -63,12 +62,14 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, shown_us: int) -> Fig
             draw_rates(rate, lines)
             rate.set_title("\n".join(filter(None, (called, "throughput at the sinks"))))
             rate.set_ylabel("[tuples/s]")
+            ends.set_ylabel("threads and replicas")
             draw_ends(ends, {name: line for name, line in lines.items() if name in laws})
             ends.set_title("at the end")
             cost = nearest(here, shown_us)
             for column, law in enumerate(laws, start=2):
                 ax = drawing.add_subplot(grid[number, column])
                 draw_over_time(ax, one_run(places.at(timeline, cost), law))
+                ax.set_ylabel("threads and replicas")
                 ax.set_title(f"law {law}, {style.whole(cost['busy'])} µs")
                 places.tint(ax, here)
             for ax in (rate, ends):
@@ -94,8 +95,8 @@ def of_lines(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
     """Draw throughput over cost; an arm without a mean is a cross on the axis."""
-    for name, line, aside in _dodged(lines):
-        means.draw(ax, line["busy"].astype(float) + aside, line, LOOKS[name], name, MARKER)
+    for name, line in lines.items():
+        means.draw(ax, line["busy"].astype(float), line, LOOKS[name], name, MARKER)
     highest = max(
         (line["mean"].max() for line in lines.values() if line["mean"].notna().any()), default=0.0
     )
@@ -106,9 +107,9 @@ def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
 
 def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
     """Draw the threads and replicas that laws ended with, over cost: means of the runs."""
-    for name, line, aside in _dodged(lines):
+    for name, line in lines.items():
         look, line = LOOKS[name], line[line["level"].notna()]
-        x = line["busy"].astype(float) + aside
+        x = line["busy"].astype(float)
         ax.plot(
             x,
             line["level"].astype(float),
@@ -198,17 +199,6 @@ def legend(table: pd.DataFrame) -> list[Line2D]:
         style.key(label="threads"),
         style.key(ls=DASHES, marker=REPLICAS, ms=MARKER, label="replicas an operator"),
     ]
-
-
-def _dodged(lines: Mapping[str, pd.DataFrame]):
-    values = (
-        pd.concat([line["busy"] for line in lines.values()]).astype(float)
-        if lines
-        else pd.Series([0.0])
-    )
-    step = DODGE * (values.max() - values.min() or 1.0)
-    for place, (name, line) in enumerate(lines.items()):
-        yield name, line, step * (place - (len(lines) - 1) / 2)
 
 
 def _whole_from_zero(ax: Axes) -> None:

@@ -19,11 +19,14 @@ import matplotlib
 matplotlib.use("Agg")  # files only: no display is needed, and none is opened
 import matplotlib.pyplot as plt
 from matplotlib.artist import Artist
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, Formatter
 
 from harness.errors import RunFailed
+from harness.plots import paper
 
 INK = "#222222"
 FAINT = "#767676"  # text of lesser weight; 4.5 : 1 on white
@@ -32,11 +35,30 @@ GRID = "#e4e4e4"
 SIMULATED = "#fdf8e4"
 SIMULATED_LABEL = "#ffe680"
 
+TIME_COLORS = {
+    "work": "#009e73",
+    "source": "#56b4e9",
+    "queues": "#e69f00",
+    "looking": "#f0e442",
+    "no tuples": "#d9d9d9",
+    "no room": "#cc79a7",
+    "locks": "#d55e00",
+    "idle": "#f2f2f2",
+    "no CPU": "#8c6d31",
+    "stolen": "#222222",
+}
+"""Colour of each category of threads' time, as explanations have them: those of Okabe and Ito, and
+greys for what takes no CPU.
+"""
+
 PARAMETERS = {
     "figure.dpi": 100,
     "savefig.dpi": 160,
     "figure.constrained_layout.use": True,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so figures look the same everywhere
+    "font.family": "sans-serif",
+    # The first comes with matplotlib, so figures look the same everywhere. The second has letters
+    # of its widths, for an SVG where the first is missing.
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.labelsize": 9,
@@ -56,7 +78,8 @@ PARAMETERS = {
     "errorbar.capsize": 3,
     "hatch.linewidth": 0.7,
     "svg.hashsalt": "millrace",  # the same table gives the same file
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",  # text stays text: it can be searched, and a file is a third as large
+    "pdf.fonttype": 42,  # TrueType: publishers refuse fonts of Type 3
 }
 
 
@@ -65,7 +88,7 @@ class ModelStyle:
     """Colour, marker and line of a threading model."""
 
     color: str
-    marker: str
+    marker: str | tuple[int, int, int]
     line: str
 
 
@@ -103,19 +126,35 @@ TOPOLOGIES = (
 )
 """Order of topologies in figures; others follow by name. Models appear in the order of `MODELS`."""
 
+FOUR_POINTED = (4, 1, 0)  # marker of a star with so many points, not turned
+
 PEERS: dict[str, ModelStyle] = {
     "asyncio": ModelStyle("#8c6d31", "<", "-"),
     "crossbeam": ModelStyle("#843c39", "d", "-"),
+    "crossbeam-batched": ModelStyle("#c98b88", "d", (0, (2, 1.5))),
+    "disruptor": ModelStyle("#2f6f4f", "P", "-"),
+    "disruptor-batched": ModelStyle("#86b89d", "P", (0, (2, 1.5))),
     "flink": ModelStyle("#6b4c9a", "h", "-"),
     "flink-unchained": ModelStyle("#a98fd0", "h", (0, (2, 1.5))),
     "go": ModelStyle("#17a2a2", ">", "-"),
+    "go-batched": ModelStyle("#7fd0d0", ">", (0, (2, 1.5))),
     "java": ModelStyle("#b8860b", "p", "-"),
+    "java-batched": ModelStyle("#dcc07c", "p", (0, (2, 1.5))),
+    "jet": ModelStyle("#c2577a", "X", "-"),
     "storm": ModelStyle("#3d5a3c", "*", "-"),
     "storm-batched": ModelStyle("#8fae6d", "*", (0, (2, 1.5))),
     "tbb": ModelStyle("#4a4a4a", "8", "-"),
-    "tbb-pipeline": ModelStyle("#9a9a9a", "8", (0, (2, 1.5))),
+    "tbb-batched": ModelStyle("#8a8a8a", "8", (0, (2, 1.5))),
+    "tbb-pipeline": ModelStyle("#5f7f95", "H", "-"),
+    "tbb-pipeline-batched": ModelStyle("#a3bccb", "H", (0, (2, 1.5))),
+    "tokio": ModelStyle("#22307a", FOUR_POINTED, "-"),
+    "tokio-batched": ModelStyle("#8f9fe0", FOUR_POINTED, (0, (2, 1.5))),
 }
 """Other runtimes; figures draw their lines thinner than those of our models."""
+
+MARK_INCHES = 0.95  # width of the word SIMULATED in the corner of a figure
+
+LABEL_INCHES = 1.3  # of a line of the legend, in a figure of given width
 
 UNKNOWN_MODEL = ModelStyle(FAINT, "X", ":")
 
@@ -134,10 +173,21 @@ def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
     )
 
 
+def of_arm(model: str, arm: str) -> ModelStyle:
+    """Return the style of an arm: that of its model; paler, with a dotted line, if it hands tuples
+    over one by one.
+    """
+    look = of_model(model)
+    if not arm.endswith("-batch-1"):
+        return look
+    color = to_hex([(1.0 + part) / 2 for part in to_rgb(look.color)])
+    return ModelStyle(color, look.marker, (0, (1, 1)))
+
+
 @contextmanager
 def applied() -> Iterator[None]:
     """Draw in this style: `with style.applied(): …`."""
-    with plt.rc_context(PARAMETERS):
+    with plt.rc_context({**PARAMETERS, **paper.shape().parameters()}):
         yield
 
 
@@ -151,21 +201,45 @@ def key(label: str, color: str = INK, **look: Any) -> Line2D:
     return Line2D([], [], color=color, label=label, **look)
 
 
+def grid(
+    rows: int, columns: int, panel_in: tuple[float, float], more_in: float, least_in: float
+) -> tuple[Figure, GridSpec]:
+    """Return an empty figure with places for panels. `panel_in`: width and height of a panel;
+    `more_in`: height of titles and feet; `least_in`: width of the title.
+    """
+    width, height = panel_in
+    size = (max(width * columns + 0.4, least_in), height * rows + more_in)
+    drawing = plt.figure(figsize=size)
+    return drawing, drawing.add_gridspec(rows, columns)
+
+
 def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> None:
     """Write the figure's title with the legend under it, above all panels, in as few rows as fit
-    the figure's width.
+    the figure's width. The panels are ready: a figure of given width gets it here.
     """
+    paper.fit(figure)
+    is_paper = paper.shape().width is not None
+    size = paper.shape().size if is_paper else paper.TITLE_PT
+    # at both sides, there is room for the mark of a simulated figure
+    title = "\n".join(paper.wrapped(title, figure.get_figwidth() - 2 * MARK_INCHES, size))
+    if is_paper:  # so that two columns have room
+        for handle in handles:
+            handle.set_label("\n".join(paper.wrapped(handle.get_label(), LABEL_INCHES)))
+    narrow = {"columnspacing": 1.0, "handlelength": 1.6, "labelspacing": 0.25} if is_paper else {}
     for rows in range(1, len(handles) + 1):
         columns = -(-len(handles) // rows)
         legend = figure.legend(
             handles=handles,
-            title=title,
-            title_fontsize=11,
+            title=title if paper.shape().titled else None,
+            title_fontsize=size,
             loc="outside upper center",
             ncols=columns,
             borderaxespad=0.3,
+            **narrow,
         )
-        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+        drawn = legend.get_window_extent()
+        if columns == 1 or drawn.width <= figure.bbox.width:
+            paper.grow(figure, drawn.height / figure.dpi)
             return
         legend.remove()
 
@@ -190,7 +264,7 @@ def save(figure: Figure, paths: list[Path]) -> None:
             temporary = path.with_name(f".{path.name}.tmp")
             kind = path.suffix.removeprefix(".")
             # the same table gives the same file
-            metadata = {"Date": None} if kind == "svg" else None
+            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 figure.savefig(temporary, format=kind, metadata=metadata)

@@ -43,7 +43,7 @@ examples:
   python -m studies.gate_error_rates --simulated
       minutes: invented noise in place of this machine's
 
-  python -m studies.gate_error_rates --time-budget 14400 --markdown docs/gate-error-rates.md
+  python -m studies.gate_error_rates --time-budget 14400 --markdown FILE
       four hours on this machine; the file's section of this suite and disturbance is replaced
 
   python -m studies.gate_error_rates --kinds flop --effects 1.05 --disturb half --time-budget 3600
@@ -55,7 +55,7 @@ examples:
   python -m studies.gate_error_rates --time-budget 0 --calls 1000
       nothing is measured: more calls of what was recorded
 
-What the numbers mean: docs/gate-error-rates.md."""
+What the numbers mean: docs/appendices/gate-error-rates.md."""
 
 NAME = "python -m studies.gate_error_rates"
 PROJECT = Path(__file__).resolve().parents[2]

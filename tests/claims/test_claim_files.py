@@ -13,7 +13,7 @@ from harness.claims.claim import chosen, experiments, papers, read_paper
 from harness.claims.evaluate import ClaimVerdict, evaluate
 from harness.claims.papers import PAPERS
 from harness.claims.predicates import PREDICATES
-from harness.claims.quantities import QUANTITIES
+from harness.claims.quantities import QUANTITIES, listing
 from harness.errors import UserError
 from harness.experiments.config import load_config
 from harness.files.checked_yaml import SCHEMAS
@@ -195,9 +195,15 @@ def test_the_schema_and_the_predicates_agree():
 
 
 def test_every_quantity_is_used_or_told_in_the_documentation():
-    text = (ROOT / "docs/claims-writing.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/how-to/claims-writing.md").read_text(encoding="utf-8")
     assert [name for name in QUANTITIES if f"`{name}`" not in text] == []
     assert [name for name in PREDICATES if f"`{name}`" not in text] == []
+
+
+def test_the_listing_has_a_line_for_each_quantity():
+    lines = listing().splitlines()
+    assert [line.partition(" [")[0] for line in lines] == list(QUANTITIES)
+    assert "failed_runs [runs]: runs that lost, doubled" in listing()
 
 
 def test_claims_are_chosen_by_paper_and_name():
@@ -295,11 +301,15 @@ def test_lists_of_parameters_are_swept(tmp_path):
             "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, cstream, "
             "16-core or 4-core, not 'vax'",
         ),
-        ({"statment": "x"}, "claims[0].statment: unknown key; did you mean 'statement'?"),
+        ({"statment": "x"}, "claims[0].statment: unknown key (did you mean 'statement'?)"),
         (
             {"cells_on": {"power8": [{"topology": "mix"}]}},
             "claims[0].cells_on.power8: must be one of the machines of a claim that does not "
             "compare them, not 'power8'",
+        ),
+        (
+            {"reasons": [{"machine": "power8", "software": "s", "reason": "r", "run": "c"}]},
+            "claims[0].reasons[0].machine: must be one of the claim's machines, not 'power8'",
         ),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
         (
@@ -336,8 +346,8 @@ def test_lists_of_parameters_are_swept(tmp_path):
                     "at_most": 1,
                 }
             },
-            "claims[0].check.quantity: must be a known quantity, not 'best_levl'; did you mean "
-            "'best_level'?",
+            "claims[0].check.quantity: must be a known quantity, not 'best_levl' (did you mean "
+            "'best_level'?)",
         ),
         (
             {

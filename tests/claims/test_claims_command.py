@@ -134,8 +134,8 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
     [
         (
             ["p17-5.1-manual-wurst"],
-            "CLAIM-ID 'p17-5.1-manual-wurst': there is no such claim; did you mean "
-            "'p17-5.1-manual-worst'?",
+            "CLAIM-ID 'p17-5.1-manual-wurst': there is no such claim (did you mean "
+            "'p17-5.1-manual-worst'?)",
         ),
         (["zzz"], "CLAIM-ID 'zzz': there is no such claim; `millrace claims --list` lists them"),
         (
@@ -144,7 +144,7 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
         ),
         (
             ["--paper", "P71"],
-            "--paper must be one of P17, M19, ELB, CS, not 'P71'; did you mean 'P17'?",
+            "--paper must be one of P17, M19, ELB, CS, not 'P71' (did you mean 'P17'?)",
         ),
         (
             ["--machine", "vax"],

@@ -33,6 +33,16 @@ def test_elastic_is_p17s_law_even_if_all_its_runs_failed():
         read(cell, "throughput", "elastic")
 
 
+def test_storm_is_the_best_of_its_arms_by_default_and_tuned():
+    names = ("storm", "storm-batched", "storm-queue-100")
+    arms = [arm(name, mean, half=0) for name, mean in zip(names, (90, 120, 70), strict=True)]
+    cell = one_cell(arm("manual", 300, half=0), *arms)
+    assert read(cell, "throughput", "storm").value == 120
+    assert list(cell.rivals("storm")["arm"]) == list(names)
+    with pytest.raises(Missing, match="no arm storm in pipeline, cost 1"):
+        read(one_cell(arm("manual", 300)), "throughput", "storm")
+
+
 def test_static_is_the_best_fixed_level_and_never_an_elastic_one():
     cell = one_cell(
         arm("dynamic-1", 5), arm("dynamic-2", 9), arm("dynamic-4", None), arm("dynamic-elastic", 99)
@@ -214,7 +224,7 @@ def test_the_load_is_known_of_simulated_runs_only():
         read(switching(), "load", "dedicated")
 
 
-def test_latency_reaches_from_the_median_to_the_99th_percentile():
+def test_latency_is_the_average_with_its_interval_over_runs():
     row = {
         "experiment": FIG9,
         "cell": cell_name(cost="1"),
@@ -222,9 +232,11 @@ def test_latency_reaches_from_the_median_to_the_99th_percentile():
         "machine": "local",
         "simulated": False,
     }
-    table = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
+    table = pd.DataFrame([row | {"n": 3, "mean": 100.0, "lo": 90.0, "hi": 115.0}])
     cell = one_cell(arm("manual", 1, half=0), arm("dedicated", 1, half=0), latency=table)
-    assert read(cell, "latency", "manual") == RangedNumber(100, 100, 300, 3, resolution=1 / 16)
+    assert read(cell, "latency", "manual") == RangedNumber(
+        100, 90, 115, 3, is_sampled=True, resolution=1 / 32
+    )
     with pytest.raises(Missing, match="no latencies of dedicated"):
         read(cell, "latency", "dedicated")
 
@@ -277,7 +289,7 @@ def test_a_number_of_several_arms_rests_on_runs_that_never_settled_if_one_of_the
         "machine": "local",
         "simulated": False,
     }
-    times = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
+    times = pd.DataFrame([row | {"n": 3, "mean": 100.0, "lo": 90.0, "hi": 115.0}])
     cell = one_cell(*levels, *shares, arm("manual", 1, unsettled=3), latency=times)
     looked_at = [
         ("best_level", "static"),

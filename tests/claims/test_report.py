@@ -58,11 +58,11 @@ def results(monkeypatch):
 
 
 GOLDEN = """\
-| paper | machine | claims | reproduced | reproduced in part | not reproduced | undecided | no data \
+| paper | machine | claims | reproduced | reproduced at a smaller size | reproduced in part | not reproduced | undecided | no data \
 | shapes reproduced | sizes reproduced | flips within the band | never settled |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| P17 | 16-core (any with 16 logical CPUs) | 1 | 0 | 0 | 0 | 0 | 1 | 0 of 0 | 0 of 0 |  | 0 |
-| P17 | local (measured), beside | 1 | 0 | 0 | 0 | 1 | 0 | 0 of 0 | 0 of 0 |  | 0 |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| P17 | 16-core (any with 16 logical CPUs) | 1 | 0 | 0 | 0 | 0 | 0 | 1 | 0 of 0 | 0 of 0 |  | 0 |
+| P17 | local (measured), beside | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 of 0 | 0 of 0 |  | 0 |
 
 Not testable at all: 1 of P17.
 """
@@ -152,12 +152,15 @@ class Page(HTMLParser):
         super().__init__()
         self.loads: list[str] = []
         self.open: list[str] = []
+        self.viewport = ""
         self.text = ""
 
     def handle_starttag(self, tag, attributes):
         self.loads += [value for name, value in attributes if name in ("src", "href")]
         if tag != "meta":
             self.open.append(tag)
+        elif dict(attributes).get("name") == "viewport":
+            self.viewport = dict(attributes)["content"]
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -171,6 +174,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_closes_what_it_opens(results)
     read.feed(page.html(results))
     assert read.loads == []
     assert read.open == []
+    assert read.viewport == "width=device-width, initial-scale=1"  # of a phone
     assert "http" not in read.text
 
 

@@ -83,6 +83,32 @@ def test_a_claim_that_holds_where_there_are_cells_is_reproduced_in_part():
     assert result.why == "no cell pipeline, cost 100 in pldi17_fig9"
 
 
+def sized(operators, **other):
+    """A claim about pipelines of 1,000 operators, and a table with pipelines of another size."""
+    cells = [Wanted(FIG9, {"topology": "pipeline", "cost": "1"}, {"operators": "1000"})]
+    held = tables(throughput({cell_name(operators=operators, cost="1"): pair(**other)}, XEON))
+    return replace(claim(machines=("xeon",)), cells=tuple(cells)), held
+
+
+@pytest.mark.parametrize(
+    ("operators", "dedicated", "verdict"),
+    [
+        (1000, 20, ClaimVerdict.REPRODUCED),
+        (10, 20, ClaimVerdict.SMALLER),
+        (10, 5, ClaimVerdict.NOT_REPRODUCED),
+    ],
+)
+def test_what_holds_in_a_smaller_cell_has_a_verdict_of_its_own(operators, dedicated, verdict):
+    wanted, held = sized(operators, dedicated=dedicated)
+    [result] = evaluate([wanted], held)
+    assert result.verdict is verdict
+    [line] = summary([result])
+    assert line.verdicts[verdict] == 1 and line.shapes == (dedicated == 20, 1)
+    told = report.headline(result)
+    assert ("at a smaller size" in told) == (operators == 10)
+    assert told.count("smaller size") < 2
+
+
 def test_a_claim_that_fails_in_one_cell_is_not_reproduced_whatever_is_missing():
     [result] = evaluate(
         [claim(costs=(1, 100, 1000), machines=("xeon",))],
@@ -401,3 +427,20 @@ def test_an_arm_that_no_constant_reaches_has_its_own_mean_at_each_point():
     rows[1] |= {"variants_reached": 0, "variants_failed": 0, "at_points": None}
     [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=rows)))
     assert (result.points, result.holds_at) == (2, 1)
+
+
+def test_a_reason_stands_beside_a_claim_that_does_not_hold_there_and_nowhere_else():
+    reasons = {("xeon", XEON.software): "it needs dearer queues (`millrace run`)"}
+    asked = claim(costs=(1,), machines=("xeon", "power8"), reasons=reasons)
+    both = {
+        venue: evaluate([asked], tables(on(venue, c1=pair(rate))))
+        for venue, rate in ((XEON, 5.0), (POWER8, 5.0))
+    }
+    assert {each.why for each in both[XEON] if each.verdict is ClaimVerdict.NOT_REPRODUCED} == {
+        "it needs dearer queues (`millrace run`)"
+    }
+    assert {each.why for each in both[POWER8] if each.verdict is ClaimVerdict.NOT_REPRODUCED} == {
+        ""
+    }
+    [holds, _] = evaluate([asked], tables(on(XEON, c1=pair(20.0))))
+    assert (holds.verdict, holds.why) == (ClaimVerdict.REPRODUCED, "")

@@ -15,7 +15,7 @@ SWEEP = {"topology": "pipeline", "parameters": {"operators": 3, "cost": 1}}
 BAD_CONFIGS = {
     "a misspelt key": (
         {"repeats": ..., "repeat": 3},
-        "config.yaml: repeat: unknown key; did you mean 'repeats'?",
+        "config.yaml: repeat: unknown key (did you mean 'repeats'?)",
     ),
     "a key that is like no other": (
         {"zzz": 1},
@@ -23,7 +23,7 @@ BAD_CONFIGS = {
     ),
     "a bench that there is not": (
         {"bench_every": {"sas": 6}},
-        "config.yaml: bench_every.sas: unknown key; did you mean 'saso'?",
+        "config.yaml: bench_every.sas: unknown key (did you mean 'saso'?)",
     ),
     "a missing key": ({"duration_s": ...}, "config.yaml: duration_s: missing key"),
     "a word for a number": (
@@ -79,13 +79,13 @@ BAD_CONFIGS = {
     ),
     "a bench that is none": (
         {"benches": ["sas"]},
-        "config.yaml: benches[0]: must be one of saso, saso_placement, not 'sas'; did you mean "
-        "'saso'?",
+        "config.yaml: benches[0]: must be one of saso, saso_placement, not 'sas' (did you mean "
+        "'saso'?)",
     ),
     "an unknown machine": (
         {"machine": "locl"},
-        "config.yaml: machine: must be one of local, cstream, power8, xeon, not 'locl'; did you "
-        "mean 'local'?",
+        "config.yaml: machine: must be one of local, cstream, power8, xeon, not 'locl' "
+        "(did you mean 'local'?)",
     ),
     "results elsewhere": (
         {"results": "../other"},
@@ -136,7 +136,7 @@ BAD_SIZES = {
     ),
     "a misspelt key": (
         {"sweep": []},
-        "one.yaml: sizes.tiny.sweep: unknown key; did you mean 'sweeps'?",
+        "one.yaml: sizes.tiny.sweep: unknown key (did you mean 'sweeps'?)",
     ),
     "no arms": ({"arms": []}, "one.yaml: sizes.tiny.arms: must not be empty"),
     "a measured window of nothing": (
@@ -155,17 +155,17 @@ BAD_SIZES = {
     "a seed of its own": ({"seed": 2}, "one.yaml: sizes.tiny.seed: unknown key"),
     "an unknown topology": (
         {"sweeps": [{"topology": "pipline"}]},
-        "one.yaml: sizes.tiny.sweeps[0]: topology 'pipline' is unknown (did you mean pipeline?)",
+        "one.yaml: sizes.tiny.sweeps[0]: topology 'pipline' is unknown (did you mean 'pipeline'?)",
     ),
     "an unknown parameter": (
         {"sweeps": [{"topology": "pipeline", "parameters": {"cots": 1}}]},
         "one.yaml: sizes.tiny.sweeps[0]: topology pipeline has no parameter 'cots' (did you mean "
-        "cost?)",
+        "'cost'?)",
     ),
     "a parameter out of range": (
-        {"sweeps": [SWEEP, {"topology": "pipeline", "parameters": {"operators": 0}}]},
+        {"sweeps": [SWEEP, {"topology": "pipeline", "parameters": {"operators": -1}}]},
         "one.yaml: sizes.tiny.sweeps[1]: parameter operators of topology pipeline must be a whole "
-        "number from 1 to",
+        "number from 0 to",
     ),
     "a parameter of the wrong type": (
         {"sweeps": [{"topology": "pipeline", "parameters": {"cost": 1.5}}]},
@@ -185,7 +185,7 @@ BAD_SIZES = {
         {"arms": [{"model": "manuel"}]},
         "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, multilevel, "
         "coroutine, "
-        "not 'manuel'; did you mean 'manual'?",
+        "not 'manuel' (did you mean 'manual'?)",
     ),
     "an unknown peer": (
         {"arms": [{"peer": ["asyncio", "asynco"]}]},
@@ -193,7 +193,7 @@ BAD_SIZES = {
     ),
     "threads of a peer": (
         {"arms": [{"peer": "asyncio", "threads": 2}]},
-        "sizes.tiny.arms[0]: must be peer or duration_s in an arm with a peer",
+        "sizes.tiny.arms[0]: must be peer, duration_s or queue_capacity in an arm with a peer",
     ),
     "a peer on a simulated machine": (
         {"arms": [{"peer": "asyncio"}], "machines": ["xeon"]},

@@ -233,8 +233,8 @@ def test_records_of_another_profile_of_the_machine_are_out_of_date(profile, monk
 BAD = {
     "an unknown machine": (
         {"machines": ["local", "xeno"]},
-        "one.yaml: sizes.tiny.machines[1]: machine 'xeno' is unknown; machines are: local, xeon, "
-        "power8; did you mean 'xeon'?",
+        "one.yaml: sizes.tiny.machines[1]: machine 'xeno' is unknown (did you mean 'xeon'?); "
+        "machines are: local, xeon, power8",
     ),
     "unknown software": (
         {"machines": [{"machine": "xeon", "software": "x"}]},
@@ -294,13 +294,13 @@ BAD = {
     ),
     "a parameter that no sweep has": (
         {"machines": [{"machine": "xeon", "parameters": {"operator": 3}}]},
-        "sizes.tiny.machines[0].parameters: must name parameters of the sweeps, not 'operator'; "
-        "did you mean 'operators'?",
+        "sizes.tiny.machines[0].parameters: must name parameters of the sweeps, not 'operator' "
+        "(did you mean 'operators'?)",
     ),
     "a parameter out of range": (
-        {"machines": [{"machine": "xeon", "parameters": {"operators": 0}}]},
+        {"machines": [{"machine": "xeon", "parameters": {"operators": -1}}]},
         "sizes.tiny.sweeps[0]: parameter operators of topology pipeline must be a whole number "
-        "from 1",
+        "from 0",
     ),
     "virtual times for real threads": (
         {"machines": ["xeon", {"machine": "local", "period_s": 0.01}]},

@@ -132,8 +132,12 @@ def test_what_is_found_by_name_counts_if_the_result_or_who_finds_it_names_it(clo
 def test_a_compiled_module_depends_on_what_it_is_built_from_and_what_it_executes(closure_of):
     files = {
         "a.pyx": "from project.b cimport f\nfrom project cimport declared\nfrom project.c import "
-        "(\n    one,\n    two,\n)\n",
+        '(\n    one,\n    two,\n)\ninclude "part.pxi"\n',
         "a.cpython-311.so": "",
+        "part.pxi": "from project.e cimport g\nimport project.f\n",
+        "e.pyx": "",
+        "e.pxd": "cdef void g()\n",
+        "f.py": "",
         "b.pyx": "import project.d\n",
         "b.pxd": 'cdef extern from "b.hpp":\n    void f()\n',
         "declared.pxd": 'cdef extern from "declared.hpp" nogil:\n    pass\n',

@@ -46,6 +46,19 @@ def test_a_list_of_peers_is_an_arm_each_of_those_that_are_built(profile):
 
 
 @pytest.mark.usefixtures("only_asyncio")
+def test_a_peer_with_several_lengths_of_queues_is_an_arm_each_beside_ours(profile):
+    arms = [{"model": "dedicated"}, {"peer": "asyncio", "queue_capacity": [1000, 50]}]
+    size = {"arms": arms, "queue_capacity": 20}
+    (experiment,) = load_config(profile(size=size)).experiments
+    models = {arm.name: arm.model for arm in experiment.blocks()[0].arms}
+    assert {name: model.queue_capacity for name, model in models.items()} == {
+        "dedicated": 20,
+        "asyncio": 1000,  # its own by default
+        "asyncio-queue-50": 50,
+    }
+
+
+@pytest.mark.usefixtures("only_asyncio")
 def test_who_measures_is_told_what_is_left_out(profile, capsys):
     assert main(["sweep", "--dry-run", "--config", str(profile(size=ARMS))]) == 0
     said = capsys.readouterr()

@@ -181,7 +181,7 @@ def play(
         rates: Iterable[tuple[float, float]], *, tuples: int | None = None, **totals: object
     ) -> FakeEngine:
         engine = FakeEngine(rates, tuples, **totals)
-        monkeypatch.setattr("harness.measurement.run.engine_of", lambda *_, **__: engine)
+        monkeypatch.setattr("harness.measurement.prepare.engine_of", lambda *_, **__: engine)
         return engine
 
     return script

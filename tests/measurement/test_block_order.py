@@ -74,3 +74,47 @@ def test_records_that_are_done_are_not_lost_to_an_interruption(runs):
         break
     assert len(taken) == len(runs) == 1
     assert len(list(run_block(specs(2), 1, seed=5))) == 2, "and the lock is free again"
+
+
+@pytest.fixture
+def noisy(monkeypatch, tmp_path):
+    """Arms by the rates of their repeats; a rate of None is a failed run."""
+    rates: dict[str, list[float | None]] = {}
+
+    def run(spec, announce):
+        rate = rates[spec.arm][spec.repeat]
+        return {
+            "arm": spec.arm,
+            "repeat": spec.repeat,
+            "order_in_block": spec.order_in_block,
+            "error": None if rate is not None else "failed",
+            "correct": rate is not None,
+            "sink_tuples_per_s": rate,
+            "simulation": None,
+            "settled": True,
+        }
+
+    monkeypatch.setattr(block, "run_in_fresh_process", run)
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
+    return rates
+
+
+def test_an_arm_with_a_wide_interval_alone_runs_again_until_it_is_narrow(noisy):
+    noisy["dynamic-1"] = [100.0] * 9
+    noisy["dynamic-2"] = [100.0, 150.0, 120.0, *[125.0] * 6]
+    records = list(run_block(specs(2), 3, 0, narrowing=block.Narrowing(1.3, 9)))
+    again = [(record["arm"], record["repeat"]) for record in records[6:]]
+    repeats = len(again) + 3
+    assert again == [("dynamic-2", repeat) for repeat in range(3, repeats)]
+    assert 3 < repeats < 9  # it ends when the interval is narrow
+    assert [record["order_in_block"] for record in records] == list(range(len(records)))
+    assert block.Narrowing(1.3, 9).wide(records) == []
+    assert block.Narrowing(1.3, 9).wide(records[:-1]) == ["dynamic-2"]
+
+
+def test_repeats_end_at_their_bound_and_a_failed_arm_gets_no_more(noisy):
+    noisy["dynamic-1"] = [100.0, 1.0] * 3
+    noisy["dynamic-2"] = [None] * 6
+    records = list(run_block(specs(2), 2, 0, narrowing=block.Narrowing(1.3, 5)))
+    assert [record["arm"] for record in records].count("dynamic-1") == 5
+    assert [record["arm"] for record in records].count("dynamic-2") == 2

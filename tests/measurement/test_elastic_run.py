@@ -8,6 +8,7 @@ from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Threading
 from harness.graph.annotations import in_force
 from harness.measurement.control import Controller
+from harness.measurement.laws import pool_law
 from harness.measurement.observe import observe
 from harness.measurement.period_text import short, told_replicas
 from harness.measurement.process import failed_record
@@ -261,6 +262,15 @@ def test_a_run_whose_own_sources_end_while_it_adapts_is_measured_as_a_whole(begi
     assert record["elastic"]["settled_level"] == 3 and record["elastic"]["changes"] == 1
 
 
+@pytest.mark.heavy
+def test_an_elastic_run_that_ends_while_it_adapts_is_explained_as_a_whole():
+    finite = {"topology": "vwap", "parameters": {"records": 1000, "cycles": 10}}
+    record = run_once(spec(**finite, explained=True, duration_s=60.0, maximum=2))
+    validate_record(record)
+    tuples = {each["name"]: each["tuples"] for each in record["time_use"]["operators"]}
+    assert record["ended"] and sum(tuples.values()) > record["tuples_sent"] > 0
+
+
 def test_a_bounded_run_is_controlled_from_its_first_tuple_to_its_last(begin, script):
     made = script([3])
     begin(tuples=5000)
@@ -289,13 +299,17 @@ def test_a_graph_that_asks_for_it_is_elastic_under_every_model(begin, script):
         graph.connect(graph.source("source"), graph.work("work"))
     graph.connect(graph.operators["work"], graph.sink("sink"))
     engine = begin()
-    controller = Controller(engine, layout_of(graph, Manual()), 0.5)
+    controller = Controller(engine, graph, pool_law(layout_of(graph, Manual())), 0.5)
     seen = observe(
-        engine, spec(model="manual", elastic=False, maximum=None), 1, lambda text: None, controller
+        engine,
+        spec(model="manual", elastic=False, maximum=None),
+        graph,
+        lambda text: None,
+        controller,
     )
     assert made[0].asked == ["millrace"], "the default law"
     assert seen.settled and seen.level_settled
-    assert controller.terms()["minimum"] == pool_of(graph, Manual()).minimum == 1
+    assert controller.terms["minimum"] == pool_of(graph, Manual()).minimum == 1
 
 
 def test_a_lost_run_has_an_elastic_arm_without_threads(script):

@@ -71,11 +71,13 @@ def test_what_is_called_harness_where_the_user_is_is_not_what_measures(tmp_path,
 
 
 def test_a_child_that_hangs_is_killed_after_the_time_allowed():
-    record = run_in_fresh_process(
-        SPEC, 0.5, command=child("print('going', file=sys.stderr, flush=True); time.sleep(50)")
-    )
+    hanging = child("print('going', file=sys.stderr, flush=True); time.sleep(500)")
+    for allowed_s in (0.5, 5, 50):  # on a busy machine it may take long until it prints
+        record = run_in_fresh_process(SPEC, allowed_s, command=hanging)
+        if "(going)" in record["error"]:
+            break
     validate_record(record)
-    assert "killed after 0.5 s without an answer (going)" in record["error"]
+    assert f"killed after {allowed_s} s without an answer (going)" in record["error"]
 
 
 def test_the_time_allowed_is_generous_and_bounded_runs_have_no_end():
@@ -124,7 +126,7 @@ def test_no_measuring_process_outlives_the_one_that_started_it(tmp_path, how):
     parent, measuring = started(tmp_path, {"operators": 3}, "manual")
     try:
         parent.send_signal(how)
-        parent.wait(20)
+        parent.wait(100)
         assert wait_for(lambda: not is_alive(measuring))
     finally:
         parent.kill()
@@ -139,8 +141,8 @@ def test_it_ends_with_the_one_that_started_it_while_it_still_makes_thousands_of_
             measuring, signal.SIGSTOP
         )  # as on a CPU for which thousands wait: it gets no turn in which it could end itself
         parent.kill()
-        parent.wait(20)
-        assert wait_for(lambda: not is_alive(measuring), 60.0)
+        parent.wait(100)
+        assert wait_for(lambda: not is_alive(measuring))
     finally:
         parent.kill()
         parent.wait()
@@ -155,7 +157,7 @@ def started(tmp_path, parameters, model):
     return parent, int(pid_file.read_text())
 
 
-def wait_for(condition, limit_s: float = 20.0) -> bool:
+def wait_for(condition, limit_s: float = 100.0) -> bool:
     """Return True if the condition came true within the limit."""
     end = time.monotonic() + limit_s
     while not condition():

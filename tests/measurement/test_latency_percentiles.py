@@ -29,8 +29,22 @@ def test_a_percentile_is_the_upper_bound_of_the_bucket_that_holds_it(latencies):
     assert summary["count"] == len(latencies)
 
 
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=300))
+def test_a_mean_is_off_by_half_a_bucket_at_most(latencies):
+    counts = [0] * len(BOUNDS)
+    for latency in latencies:
+        counts[min(bisect_left(BOUNDS, latency), len(BOUNDS) - 1)] += 1
+    longest = max(latencies)
+    mean = latency_summary(counts, BOUNDS, longest)["mean"]
+    lows = (0, *BOUNDS)
+    widths = [min(BOUNDS[i], longest) - lows[i] for i in range(len(BOUNDS) - 1)]
+    widths.append(max(longest - lows[len(BOUNDS) - 1], 0))
+    allowed = sum(count * width / 2 for count, width in zip(counts, widths, strict=True))
+    assert abs(mean - sum(latencies) / len(latencies)) <= allowed / len(latencies) + 0.5
+
+
 def test_an_empty_histogram_has_no_percentiles():
-    nothing = {"p50": None, "p90": None, "p99": None, "max": None, "count": 0}
+    nothing = {"p50": None, "p90": None, "p99": None, "mean": None, "max": None, "count": 0}
     assert latency_summary([0, 0], (1, 2), 0) == nothing
     assert latency_summary([], (), 0) == nothing
 

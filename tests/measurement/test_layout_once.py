@@ -59,7 +59,7 @@ def counted(text: str, lock: Path, *words: str, given: str = "") -> Counter[str]
     """Return how often a process has called each function that is counted."""
     done = subprocess.run(
         [sys.executable, "-c", COUNTING + text + SAID, *words],
-        input=given, capture_output=True, text=True, timeout=60, check=True, cwd=ROOT,
+        input=given, capture_output=True, text=True, check=True, cwd=ROOT,
         env=os.environ | {"MILLRACE_LOCK": str(lock)},
     )  # fmt: skip
     code, *lines = done.stderr.splitlines()[-1 - len(COUNTED) :]

@@ -13,6 +13,7 @@ from harness.measurement.interval import (
     level_interval,
     mean_interval,
     pool,
+    range_of_two,
     spread_factors,
     t_quantile,
     unseen_share,
@@ -134,3 +135,9 @@ def test_the_interval_covers_the_mean_in_95_percent(world, n):
     covered = np.mean((ends[:, 0] <= 1) & (ends[:, 1] >= 1))
     assert covered >= promised - 3 * (promised * (1 - promised) / SAMPLES) ** 0.5
     assert covered <= 0.97, "and is no wider than that"
+
+
+def test_two_values_follow_from_their_mean_and_interval():
+    mean, _, high = mean_interval([3.0, 50.0])
+    assert range_of_two(mean, high) == pytest.approx((3.0, 50.0))
+    assert range_of_two(0.0, 0.0) == (0.0, 0.0)

@@ -86,7 +86,7 @@ def test_a_second_measurer_says_that_it_waits_and_goes_on_when_the_first_ends(ho
         end(holder)
 
     with measuring_lock(notice, path):
-        assert holder.wait(10) is not None
+        assert holder.wait(100) is not None
     assert len(notices) == 1
     assert f"process {holder.pid} " in notices[0]
 
@@ -137,7 +137,7 @@ def test_another_user_waits_too(shared):
         )
         # as happens to temporary files: the other one sees it, and makes another
         lock_path().unlink()
-    assert other.communicate(timeout=30)[0] == "held 65534\n"
+    assert other.communicate(timeout=100)[0] == "held 65534\n"
 
 
 def take_lock_as_nobody(root: str, shared: str) -> None:

@@ -14,7 +14,7 @@ from harness import elasticity
 from harness.elasticity.cpu_limit import LeaveToOthers
 from harness.elasticity.law import Decides, Decision, Law
 from harness.errors import RunFailed, UserError
-from harness.measurement.control import check_law, pool_law
+from harness.measurement.laws import check_law, pool_law
 from harness.measurement.records import record_line
 from harness.measurement.run import measure
 from harness.measurement.spec import Run, run_of
@@ -29,6 +29,7 @@ class Scripted(Law):
     name = "scripted"
     summary = "for tests"
     decides = Decides.QUEUES
+    NEEDS = frozenset(("layout", "costs"))
     script = (frozenset({3}), frozenset({3, 7}), frozenset({7}))
 
     def decide(self, reading):
@@ -106,13 +107,14 @@ def test_the_profiler_looks_back_a_few_periods(monkeypatch, period_s, window_s):
         told.update(options)
         raise RunFailed("not today")
 
-    monkeypatch.setattr("harness.measurement.run.engine_of", engine_of)
+    monkeypatch.setattr("harness.measurement.prepare.engine_of", engine_of)
     measure(replace(spec(simulated=False), period_s=period_s))
     assert told == {
         "tuples": None,
         "allow_threads": None,
         "profile": True,
         "profile_window_s": window_s,
+        "explained": False,
     }
 
 
@@ -165,5 +167,5 @@ def test_the_law_of_a_run_knows_what_its_engine_has_chosen_and_how_many_tuples_m
     scripted,
 ):
     graph, _ = build("pipeline", {"operators": 3}, seed=0)
-    layout = pool_law(layout_of(graph, Multilevel(queue_capacity=64)), batch=1).layout
+    layout = pool_law(layout_of(graph, Multilevel(queue_capacity=64), batch=1)).layout
     assert (layout.queue_capacity, layout.batch) == (64, 1)

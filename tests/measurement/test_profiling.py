@@ -51,11 +51,12 @@ operators.
 class Engine:
     """Gives these rounds, after one that does not count."""
 
-    def __init__(self, rounds, over=False, **totals):
+    def __init__(self, rounds, over=False, taken=(500, 500, 300, 200), **totals):
         self.rounds, self.over = [EMPTY, *rounds], over
         self.totals = SimpleNamespace(**{"correct": True, "error": None, **totals})
         self.core = self
         self.sent = iter([((10,), (), (5,), (5,)), ((510,), (), (155,), (205,))])
+        self.taken = iter([(0, 0, 0, 0), taken])
 
     def start(self):
         """Nothing to start."""
@@ -63,6 +64,10 @@ class Engine:
     def sample(self, period_s):
         """The next one."""
         return self.rounds.pop(0)
+
+    def processed(self):
+        """Before the rounds, and behind them."""
+        return next(self.taken)
 
     def sent_by_output(self):
         """Before the rounds, and behind them."""
@@ -102,7 +107,7 @@ def test_a_profile_has_costs_without_the_dearest_and_the_cheapest_round_as_parts
 
 def test_an_operator_without_tuples_costs_and_sends_nothing(engine):
     still = replace(ROUND, processed=(100, 0, 60, 40), operator_cost=(0.1, 0.0, 0.2, 0.3))
-    engine(*[replace(still, processed=(0, 0, 60, 40))] * 5)
+    engine(*[replace(still, processed=(0, 0, 60, 40))] * 5, taken=(0, 0, 300, 200))
     found = profile(typed_graph())
     assert (found.cost_ns[1], found.sends[0], found.tuples[:2]) == (0.0, (0.0,), (0, 0))
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from harness.engine.open import engine_of, lay_out
+from harness.measurement.observe import Settling
 from harness.measurement.run import measure
 from harness.measurement.spec import Run, run_of
-from harness.measurement.stationary import Settling
 from harness.measurement.subject import build_subject
+from topologies import build
 
 WITHIN = 0.05  # of a run that is ten times as long
 
@@ -22,7 +25,8 @@ KEPT_BACK = {
         "xeon", "data-parallel", {"width": 60, "cost": 1000}, "dynamic", {"threads": 4},
     ),
     "a deep pipeline": (
-        "xeon", "pipeline", {"operators": 70, "cost": 10}, "dynamic", {"threads": 12},
+        "xeon", "pipeline", {"operators": 70, "cost": 10}, "dynamic",
+        {"threads": 12, "queue_capacity": 64},
     ),
 }  # fmt: skip
 """Cells on which no constant of the test was chosen."""
@@ -44,18 +48,18 @@ MORE = {
 
 
 def run_on(
-    machine: str, topology: str, parameters: dict, model: str, options: dict, **more: int
+    machine: str, topology: str, parameters: dict, model: str, options: dict, seed: int = 1
 ) -> Run:
-    more = {"events": 20_000_000, "queue_capacity": 256, "seed": 1} | more
+    more = {"events": 20_000_000, "queue_capacity": 256, "seed": seed} | options
     return run_of(
         topology, parameters, model,
-        machine=machine, software="streams-4.2", simulated=True, **options, **more,
+        machine=machine, software="streams-4.2", simulated=True, **more,
     )  # fmt: skip
 
 
 def rate_over(run: Run, events: int) -> float:
     """Tuples/s at the sinks after a tenth of so many events."""
-    graph, _ = build_subject(run)
+    graph = build_subject(run).graph
     engine = engine_of(lay_out(graph, run.model, run.described), run.described, seed=run.seed)
     engine.start()
     engine.sample_events(events // 10)
@@ -64,37 +68,49 @@ def rate_over(run: Run, events: int) -> float:
     return sample.sink_tuples / sample.elapsed_s
 
 
-def check_cell(*cell: object) -> None:
-    record = measure(run_on(*cell))
-    if not record["settled"]:
-        pytest.skip("the point would be left out")
+def off_by(cell: tuple, record: Mapping[str, Any]) -> float:
+    """Share by which a point differs from a run ten times as long."""
     longer = rate_over(run_on(*cell), 10 * record["simulation"]["events"])
-    assert record["sink_tuples_per_s"] == pytest.approx(longer, rel=WITHIN)
-    seeds = [record, *(measure(run_on(*cell, seed=seed)) for seed in (2, 3))]
-    rates = [each["sink_tuples_per_s"] for each in seeds if each["settled"]]
-    assert max(rates) / min(rates) < 1 + 2 * WITHIN
+    return abs(record["sink_tuples_per_s"] / longer - 1)
 
 
 @pytest.mark.parametrize("cell", KEPT_BACK.values(), ids=KEPT_BACK)
 def test_a_point_is_that_of_a_run_ten_times_as_long_whatever_the_seed(cell):
-    check_cell(*cell)
+    seeds = [measure(run_on(*cell, seed=seed)) for seed in (1, 2, 3)]
+    assert all(each["settled"] for each in seeds)
+    assert off_by(cell, seeds[0]) <= WITHIN
+    rates = [each["sink_tuples_per_s"] for each in seeds]
+    assert max(rates) / min(rates) < 1 + 2 * WITHIN
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", MORE.values(), ids=MORE)
-def test_so_are_the_points_of_many_cells(cell):
-    check_cell(*cell)
+@pytest.mark.timeout(7200)  # half an hour on a quiet CPU
+def test_so_are_nine_in_ten_of_many_cells_and_none_is_off_by_twice_as_much():
+    """Flows that stay on a plateau for millions of events are the others (simulator.md)."""
+    records = {name: measure(run_on(*cell)) for name, cell in MORE.items()}
+    drawn = {
+        name: off_by(MORE[name], record) for name, record in records.items() if record["settled"]
+    }
+    assert len(drawn) >= len(MORE) / 2
+    far = {name: off for name, off in drawn.items() if off > WITHIN}
+    assert len(far) <= len(drawn) / 10, far
+    assert max(drawn.values()) <= 2 * WITHIN, far
 
 
 @pytest.fixture
 def feed(sample):
-    """Feed a run of one queue with so many (source tuples, sink tuples, fill of the queue)."""
+    """Feed a run of one operator behind a queue with so many (source tuples, sink tuples, fill of
+    the queue, and tuples that the operator passed, else as many as the sink got).
+    """
+    flow = build("pipeline", {"operators": 1}, 0)[0].flow()
 
     def told(windows, capacity=100):
-        settling = Settling(1, capacity)
-        for sent, received, fill in windows:
+        settling = Settling(flow, capacity)
+        for sent, received, fill, *passed in windows:
             seen = replace(
-                sample(0.1, sent, received), processed=(sent, received), queue_fill=(fill,)
+                sample(0.1, sent, received),
+                processed=(sent, *(passed or (received,)), received),
+                queue_fill=(fill,),
             )
             settling.step(seen, 1000)
         return settling
@@ -114,13 +130,30 @@ def test_a_steady_run_is_stationary_after_twelve_looks_and_its_window_is_two_thi
     [
         ([(1100, 1000, 0.5)] * 30, 100),
         ([(1000, 1000, 0.5 - place / 100) for place in range(30)], 100),
-        ([(1000, 1000, 0.5)] * 30, 50_000),
+        ([(1000, 1000, 0.5)] * 30, 100_000),
+        ([(10, 10, 0.9)] * 30, 1_000),
         ([(1000, 1000 + 20 * place, 0.5) for place in range(30)], 100),
+        ([(1000, 900 + 200 * (place % 2), 0.5) for place in range(12)], 100),
+        ([(1000, 1000, 0.5, 960)] * 30, 100),
     ],
-    ids=["a source ahead", "a draining queue", "a queue not yet turned over", "a rising rate"],
+    ids=[
+        "a source ahead",
+        "a draining queue",
+        "a queue not yet turned over",
+        "tuples of which few have left",
+        "a rising rate",
+        "thirds of a varying rate that agree by chance",
+        "a sink ahead of its operator",
+    ],
 )
 def test_what_still_changes_is_not_stationary(feed, windows, capacity):
     assert not feed(windows, capacity).settled
+
+
+def test_a_varying_rate_is_known_after_more_samples(feed):
+    varying = [(1000, 900 + 200 * (place % 2), 0.5) for place in range(120)]
+    assert not feed(varying[:12]).settled
+    assert feed(varying).settled
 
 
 def test_a_source_may_send_in_bursts_that_are_longer_than_a_window(feed):

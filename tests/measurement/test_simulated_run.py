@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from harness.engine import Sample
 from harness.errors import RunFailed
 from harness.measurement import block
 from harness.measurement.block import block_order, run_block
@@ -30,12 +33,18 @@ def spec(**changes) -> Run:
     return run_of(**settings | {"duration_s": 0.02} | changes)
 
 
+def all_hops(sample: Sample) -> Sample:
+    """Return a sample in which each of six operators gets what the sinks get."""
+    return replace(sample, processed=(sample.sink_tuples,) * 6)
+
+
 @pytest.fixture
 def simulate(play, monkeypatch):
     """Play an engine that says what it simulated; the argument holds what `engine_of` was asked for."""
 
     def start(rates=((1e6, 1e6),), told=None, **simulation):
         engine = play(rates)
+        engine.sample_events = lambda events: all_hops(type(engine).sample_events(engine, events))
         engine.simulation = SIMULATION | simulation
 
         def engine_of(layout, on, **options):
@@ -43,7 +52,7 @@ def simulate(play, monkeypatch):
                 told.update(options, on=on and (on.machine.name, on.software.name))
             return engine
 
-        monkeypatch.setattr("harness.measurement.run.engine_of", engine_of)
+        monkeypatch.setattr("harness.measurement.prepare.engine_of", engine_of)
         return engine
 
     return start
@@ -59,6 +68,8 @@ def test_the_engine_is_told_what_to_simulate(simulate):
         "changes_replicas": False,
         "constants": {"atomic.fence": 4.5},
         "seed": 5,
+        "profiled": None,
+        "explained": False,
     }
 
 
@@ -144,8 +155,12 @@ def test_a_measured_run_is_asked_for_as_ever(simulate):
     simulate(told=told)
     record = run_once(spec(machine="local"))
     assert told == {
-        "on": None, "tuples": None, "allow_threads": None, "changes_replicas": False
-    }  # fmt: skip
+        "on": None,
+        "tuples": None,
+        "allow_threads": None,
+        "changes_replicas": False,
+        "explained": False,
+    }
     assert (record["simulated"], record["simulation"]) == (False, None)
 
 
@@ -281,11 +296,19 @@ def test_a_run_by_events_ends_as_soon_as_it_is_stationary(simulate, events, each
     record = run_once(spec(events=events))
     validate_record(record)
     taken = [events for call, events in engine.calls if call == "sample_events"]
-    assert taken == [each] * 12
+    assert taken == [1, *[each] * 12], "after a look whether the queues begin empty"
     assert record["settled"]
     assert record["duration_s"] == pytest.approx(0.008), "two thirds of it are the window"
     assert record["warmup_s"] == pytest.approx(0.004)
     assert not [call for call, _ in engine.calls if call == "sample"]
+
+
+@pytest.mark.parametrize("model", ["manual", "dedicated", "dynamic", "multilevel", "coroutine"])
+def test_a_run_by_events_of_ports_that_are_threaded_by_hand_begins_under_every_model(model):
+    parameters = {"records": 1000, "placement": "hand"}
+    made = run_of("vwap", parameters, model, machine="xeon", events=20_000)
+    record = run_once(made)
+    assert record["correct"] and record["simulation"]["events"] >= 20_000, record["error"]
 
 
 @pytest.mark.parametrize("law", ["gradient2", "hill_climbing", "ds2"])

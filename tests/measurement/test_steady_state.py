@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.measurement.stationary import (
+from harness.measurement.observe import (
     WINDOWS_AGREE_WITHIN,
     FlowWindow,
-    WarmUp,
+    is_warm,
     settled_within,
     stationary,
     stayed_settled,
@@ -18,55 +17,45 @@ from harness.measurement.stationary import (
 COUNTS = st.integers(min_value=1000, max_value=10**9)
 
 
-def feed(warm_up: WarmUp, windows: list) -> int | None:
+def warm_after(windows: list, copies: int | None = 1) -> int | None:
     """The number of windows after which the warm-up was over; None if it was not."""
-    return next(
-        (number for number, window in enumerate(windows, start=1) if warm_up.step(window)), None
-    )
+    numbers = range(1, len(windows) + 1)
+    return next((number for number in numbers if is_warm(windows[:number], copies)), None)
 
 
 def test_a_steady_run_settles_after_two_windows(sample):
-    warm_up = WarmUp(copies=1, limit_s=60)
-    assert feed(warm_up, [sample(0.1, 1000, 1000)] * 5) == 2
-    assert warm_up.settled
-    assert warm_up.elapsed_s == pytest.approx(0.2)
+    assert warm_after([sample(0.1, 1000, 1000)] * 5) == 2
 
 
 def test_a_filling_pipeline_has_not_settled_though_its_sinks_are_steady(sample):
-    warm_up = WarmUp(copies=1, limit_s=60)
-    assert feed(warm_up, [sample(0.1, 2000, 1000)] * 20) is None
-    assert feed(warm_up, [sample(0.1, 1000, 1000)] * 5) == 2, (
+    filling = [sample(0.1, 2000, 1000)] * 20
+    assert warm_after(filling) is None
+    assert warm_after([*filling, *[sample(0.1, 1000, 1000)] * 5]) == 22, (
         "neither of the two windows may be one of filling"
     )
 
 
 def test_one_steady_window_between_two_others_does_not_settle_a_run(sample):
     windows = [sample(0.1, n, n) for n in (1000, 2000, 1000, 2000, 4000)]
-    assert feed(WarmUp(copies=1, limit_s=60), windows) is None
+    assert warm_after(windows) is None
 
 
 def test_the_sources_rate_is_scaled_by_the_copies_that_a_tuple_becomes(sample):
-    assert feed(WarmUp(copies=3, limit_s=60), [sample(0.1, 1000, 3000)] * 3) == 2
-    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.1, 1000, 3000)] * 3) is None
+    assert warm_after([sample(0.1, 1000, 3000)] * 3, copies=3) == 2
+    assert warm_after([sample(0.1, 1000, 3000)] * 3) is None
 
 
 def test_sources_are_not_looked_at_where_copies_are_unknown(sample):
-    assert feed(WarmUp(copies=None, limit_s=60), [sample(0.1, 9, 3000)] * 3) == 2
-
-
-def test_a_run_that_never_settles_is_given_up_at_the_limit(sample):
-    warm_up = WarmUp(copies=1, limit_s=1.0)
-    assert feed(warm_up, [sample(0.25, 1000 * n, 1000 * n) for n in (1, 2, 4, 8, 16)]) == 4
-    assert not warm_up.settled
+    assert warm_after([sample(0.1, 9, 3000)] * 3, copies=None) == 2
 
 
 def test_silence_is_not_a_steady_state(sample):
-    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.5, 0, 0)] * 10) is None
+    assert warm_after([sample(0.5, 0, 0)] * 10) is None
 
 
 def test_windows_of_few_tuples_may_differ_by_one(sample):
-    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.1, 4, 4), sample(0.1, 5, 4)]) == 2
-    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.1, 6, 4), sample(0.1, 6, 4)]) is None
+    assert warm_after([sample(0.1, 4, 4), sample(0.1, 5, 4)]) == 2
+    assert warm_after([sample(0.1, 6, 4), sample(0.1, 6, 4)]) is None
 
 
 @given(COUNTS, st.floats(0.01, 10), st.integers(1, 8), st.floats(0.8, 1.25))
@@ -113,7 +102,5 @@ def test_a_run_that_comes_in_bursts_settles_once_a_window_is_longer_than_they_ar
     """Bursts of three samples' length: neighbouring samples never agree, thirds of the warm-up do
     in the end.
     """
-    warm_up = WarmUp(copies=1, limit_s=60)
     bursts = [sample(0.1, rate, rate) for rate in (3000, 200, 100)] * 10
-    assert 6 <= feed(warm_up, bursts) <= 20
-    assert warm_up.settled
+    assert 6 <= warm_after(bursts) <= 20

@@ -139,9 +139,14 @@ def latency_row(row: dict, p50: float | None) -> dict:
     return {name: row[name] for name in kept} | {
         "n": 3,
         "p50": p50,
+        "p50_least": None if p50 is None else 0.8 * p50,
+        "p50_greatest": None if p50 is None else 1.5 * p50,
         "p90": p50,
         "p99": p50,
         "max": p50,
+        "mean": p50,
+        "lo": None if p50 is None else 0.9 * p50,
+        "hi": None if p50 is None else 1.1 * p50,
     }
 
 
@@ -375,6 +380,7 @@ def write_all(folder: Path) -> None:
     beside = [
         arm_row("peers", "mix", 1, "manual", 1e6),
         peer_row("peers", "mix", 1, "go 1.26.8", 4e5),
+        arm_row("peer_rates", "mix", 1, "manual", 1e4) | {"rate": 10_000.0},
     ]
     names = [
         "multilevel",

@@ -1,4 +1,4 @@
-"""The table of figures: what it names exists, and docs/figures.md lists what it has."""
+"""The table of figures: what it names exists, and docs/reference/figures.md lists what it has."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_a_caption_begins_with_the_title_and_is_clean_text(row):
 
 
 def test_the_page_of_figures_lists_the_rows_in_their_order():
-    """Without a match, the table in docs/figures.md should be what this test expects."""
-    page = (ROOT / "docs/figures.md").read_text(encoding="utf-8")
+    """Without a match, the table in docs/reference/figures.md should be what this test expects."""
+    page = (ROOT / "docs/reference/figures.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `\w+` \|.*$", page, re.MULTILINE)
     assert listed == [
         f"| `{row.name}` | {row.title} | {row.paper_figure or row.source} |" for row in ROWS

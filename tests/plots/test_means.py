@@ -40,4 +40,4 @@ def test_the_best_is_the_row_with_the_highest_mean_and_alone_it_keeps_its_interv
 )
 def test_a_ratio_of_two_best_arms_has_an_interval_where_both_have_one(hi, told):
     rows = frame([{"mean": mean, "lo": 0.9 * mean, "hi": 1.1 * mean, "n": 3} for mean in (10, 20)])
-    assert means.best_over_best(rows[1:], rows[:1].assign(hi=hi)) == told
+    assert str(means.best_over_best(rows[1:], rows[:1].assign(hi=hi))) == told

@@ -403,12 +403,13 @@ def run_rows(row, levels, queues, **other) -> list[dict]:
     return [period | {"queued_ports": count} for period, count in zip(periods, queues, strict=True)]
 
 
-def test_throughput_is_above_and_queues_and_threads_below_as_steps():
+def test_queues_and_threads_are_steps_on_axes_of_their_own():
     row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
-    rate, below = plt.figure().subplots(2, 1)
-    threads = adaptation_panels.draw(
+    rate, below, threads = plt.figure().subplots(3, 1)
+    adaptation_panels.draw(
         rate,
         below,
+        threads,
         pd.DataFrame(run_rows(row, [1, 4, 4], [0, 7, 9])),
         OURS,
         adaptation_panels.SETTLING,
@@ -460,9 +461,9 @@ def test_several_runs_are_their_median_and_a_band_from_the_least_to_the_greatest
         for number, (name, each) in enumerate(levels.items())
     ]
     failed = run_rows(row, [99, 99], [99, 99], run_id="d", repeat=3, failed=True)
-    rate, below = plt.figure().subplots(2, 1)
+    rate, below, threads = plt.figure().subplots(3, 1)
     rows = pd.DataFrame([*(period for run in runs for period in run), *failed])
-    threads = adaptation_panels.draw(rate, below, rows, OURS, adaptation_panels.SETTLING)
+    adaptation_panels.draw(rate, below, threads, rows, OURS, adaptation_panels.SETTLING)
     assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 250.0]
     assert list(below.lines[0].get_ydata()) == [0, 0, 7, 5.5]
     for ax, low, high in ((rate, 100.0, 300.0), (below, 0, 50), (threads, 1, 9)):

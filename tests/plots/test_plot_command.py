@@ -74,7 +74,7 @@ def refusal(capsys, *words):
 def test_an_unknown_figure_is_answered_with_the_known_ones(tables, capsys):
     error = refusal(capsys, "fig11", "--tables", tables, "-o", "x.png")
     assert (
-        "figure 'fig11' is unknown; did you mean 'mw19_fig11'?; figures are: pldi17_fig9," in error
+        "figure 'fig11' is unknown (did you mean 'mw19_fig11'?); figures are: pldi17_fig9," in error
     )
 
 

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from harness.plots import places, provenance, style, switch_table, thread_panels
+from harness.plots import places, provenance, settled, style, switch_table, thread_panels
 from tests.plots.made_tables import arm_row, elastic_row, figure_named, frame, period_rows, scaling
 
 XEON = {"machine": "xeon", "simulated": True, "software": "millrace"}
@@ -280,3 +280,52 @@ def test_rows_at_a_place_are_told_from_those_of_other_software():
         row = made.iloc[number]
         assert len(places.at(made, row)) == 4
         assert set(places.at(made, row)["machine"]) == {row["machine"]}
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_measured_machine_with_a_name_is_named_also_if_it_is_alone(alone):
+    rows = [arm_row("x", "pipeline", 1, "manual", 1e6)]
+    rows = pd.DataFrame(([] if alone else rows) + [rows[0] | {"machine": "bigbox"}])
+    names = [name for name, _ in places.by_place(rows)]
+    assert names == (["bigbox (measured)"] if alone else ["local (measured)", "bigbox (measured)"])
+
+
+def with_unsettled(machine: dict, arm: str, runs: int = 3) -> pd.DataFrame:
+    """A table in which some of three runs of an arm never settled."""
+    rows = table(machine, cells={"data-parallel": [1]}).to_dict("records")
+    for row in rows:
+        if row["arm"] == arm:
+            row |= {"unsettled": runs, "settled_share": 1 - runs / 3}
+    return frame(rows)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_simulated_point_of_which_a_run_is_not_stationary_is_left_out_and_named(runs):
+    rows = with_unsettled(XEON, "dynamic-2", runs)
+    drawn = settled.without_unsettled(rows)
+    assert drawn.loc[drawn["mean"].isna(), "arm"].tolist() == ["dynamic-2"]
+    assert drawn.loc[drawn["mean"].isna(), ["lo", "hi", "band_lo", "band_hi"]].isna().all(axis=None)
+    told = " ".join(
+        text.get_text() for text in figure_named("pldi17_fig9", {"throughput": rows}).texts
+    )
+    assert "Left out, since not stationary: on xeon dynamic-2 in" in " ".join(told.split())
+
+
+def test_points_that_are_left_out_are_told_cell_by_cell():
+    rows = with_unsettled(XEON, "dynamic-2")
+    rows = pd.concat([rows, with_unsettled(XEON, "dedicated")], ignore_index=True)
+    rows = frame([row for row in rows.to_dict("records") if row["unsettled"]])
+    text = provenance.sentence(settled.without_unsettled(rows), "bars")
+    assert text.count("dedicated and dynamic-2 in") + text.count("dynamic-2 and dedicated in") == 1
+    assert text.count(rows["cell"].iloc[0]) == 1
+
+
+def test_a_measured_point_is_not_left_out():
+    rows = with_unsettled(LOCAL, "dynamic-2")
+    assert settled.without_unsettled(rows)["mean"].notna().all()
+
+
+@pytest.mark.parametrize(("unsettled", "lost"), [(2, False), (3, True)])
+def test_a_point_under_a_law_is_left_out_if_none_of_its_runs_settled(unsettled, lost):
+    row = elastic_row("pldi17_fig9", "pipeline", 1, 1e6, 8, **XEON, unsettled=unsettled)
+    assert settled.without_unsettled(frame([row]))["mean"].isna().tolist() == [lost]

@@ -73,9 +73,7 @@ def test_what_is_in_use_is_what_the_program_prints():
     if not wheel:
         pytest.skip("MILLRACE_WORDFREQ does not name wordfreq's wheel, of 57 MB")
     words = [sys.executable, "-m", "studies.fit_names", wheel]
-    lines = subprocess.run(
-        words, capture_output=True, text=True, check=True, timeout=300
-    ).stdout.splitlines()
+    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
     assert (
         lines[:26]
         == (Path(packet_analysis.__file__).parent / "letter_pairs.csv").read_text().split()

@@ -1,9 +1,9 @@
 """The fields of a record, each declared once: what it is called, what it holds, and since when.
 
 The JSON schema that checks records, the schema that Spark reads them with, the functions that
-write them, docs/records.md and the records of tests follow from this declaration. A new field
-leaves `SCHEMA_VERSION` as it is and has the day in `since`. A field that changes its meaning or
-that goes needs another version.
+write them, docs/reference/records.md and the records of tests follow from this declaration. A new
+field leaves `SCHEMA_VERSION` as it is and has the day in `since`. A field that changes its meaning
+or that goes needs another version.
 """
 
 from __future__ import annotations
@@ -65,21 +65,17 @@ SAMPLE = Struct(
         Field(
             "submitted_tuples_per_s",
             AMOUNT,
-            "Rate at which tuples were submitted, over all output ports of all operators",
+            "Rate at which tuples were submitted, over all output ports",
             "tuples/s",
         ),
         Field(
             "threads_active",
             SMALL,
-            "Scheduler threads that run at the end of the period; 0 for models without",
+            "Active scheduler threads at the end of the period; 0 for models without",
             "threads",
         ),
         Field("cpu_s", AMOUNT, "CPU time of the process in the period", "s"),
-        Field(
-            "context_switches",
-            COUNT,
-            "Context switches of the process in the period, voluntary and involuntary",
-        ),
+        Field("context_switches", COUNT, "Context switches of the process in the period"),
         Field(
             "threads_requested",
             SMALL,
@@ -90,7 +86,7 @@ SAMPLE = Struct(
         Field(
             "threads_unsuspendable",
             SMALL,
-            "Scheduler threads that must suspend and that an operator has not given back",
+            "Scheduler threads that must suspend, but still execute an operator",
             "threads",
             since="2026-11-21",
         ),
@@ -98,15 +94,15 @@ SAMPLE = Struct(
         Field(
             "system_cpu",
             AMOUNT,
-            "Busy share of the CPUs in the period, by all processes: of those that the process may "
-            "use, or of the quota of its cgroup, if that share is larger",
+            "Busy share of the CPUs, or of the cgroup's quota if that share is larger, by "
+            "all processes",
             "0 .. 1",
             since="2026-11-21",
         ),
         Field(
             "others_cpu",
             AMOUNT,
-            "Busy share of the CPUs in the period, by other processes",
+            "Busy share of the CPUs, by other processes",
             "0 .. 1",
             since="2026-11-21",
         ),
@@ -121,7 +117,7 @@ SAMPLE = Struct(
         Field(
             "law_state",
             TEXT,
-            "State of the pool's control law after the period, in a word or two",
+            "State of the pool's control law after the period",
             null="no law has stepped",
             since="2026-11-21",
         ),
@@ -143,8 +139,7 @@ SAMPLE = Struct(
         Field(
             "law_elapsed_s",
             AMOUNT,
-            "Length of the law's period, which may be several samples, without the time in which "
-            "the law computed",
+            "Length of the law's period, which may be several samples, without the law's own time",
             "s",
             null="no law has stepped",
             since="2026-11-23",
@@ -159,7 +154,7 @@ SAMPLE = Struct(
         Field(
             "law_read",
             OneOf((Map(OneOf((AMOUNT, Array(AMOUNT)), or_null=True)),)),
-            "Other fields of its reading that the law needs (docs/laws.md), by name",
+            "Other fields of its reading that the law needs (docs/explanation/laws.md)",
             null="it needs no other",
             since="2026-11-27",
         ),
@@ -169,29 +164,23 @@ SAMPLE = Struct(
             "Input ports that got their queue after the period, as `operator[port]`",
             since="2026-11-21",
         ),
-        Field(
-            "switched_off",
-            NAMES,
-            "Input ports that lost their queue after the period, as `operator[port]`",
-            since="2026-11-21",
-        ),
+        Field("switched_off", NAMES, "Input ports that lost their queue then", since="2026-11-21"),
         Field(
             "replicas",
             Map(AT_LEAST_ONE),
-            "Replicas at the end of the period of each operator that has more than one, by name",
+            "Replicas, at the end of the period, of operators that have more than one",
             since="2026-11-28",
         ),
         Field(
             "replicas_changed",
             Map(AT_LEAST_ONE),
-            "New number of replicas of each operator that was changed after the period, by name",
+            "New number of replicas of operators that changed after the period",
             since="2026-11-28",
         ),
         Field(
             "operator_cost",
             Array(AMOUNT),
-            "Share of the work of each operator as the profiler saw it, 0 .. 1, in the order of "
-            "the "
+            "Share of the work of each operator by the profiler, 0 .. 1, in the order of the "
             "graph; empty without a profiler",
             since="2026-11-21",
         ),
@@ -211,7 +200,7 @@ ELASTIC = Struct(
         Field(
             "settings",
             Map(OneOf((Number(least=None), FLAG))),
-            "Settings of the law, defaults included, by name",
+            "Settings of the law, defaults included",
         ),
         Field("period_s", AMOUNT, "Time between two steps of the law", "s"),
         Field("minimum", AT_LEAST_ONE, "Lowest level that it may choose", "threads"),
@@ -241,14 +230,14 @@ ELASTIC = Struct(
         Field(
             "settled_queued",
             SMALL,
-            "Median number of input ports with a queue in the measured window",
+            "Median number of ports with a queue in the measured window",
             null="it has no samples",
             since="2026-11-21",
         ),
         Field(
             "settled_replicas",
             Number(least=1),
-            "Median, over the measured window, of the mean number of replicas of `replicable`",
+            "Median of the mean number of replicas of `replicable` in the measured window",
             null="there are none, or no samples",
             since="2026-11-28",
         ),
@@ -259,9 +248,8 @@ ELASTIC = Struct(
         Field(
             "settled",
             FLAG,
-            "True if the law had kept its level for 8 periods when the measured window began, or "
-            "at "
-            "the end of a run that was measured as a whole",
+            "True if the law had kept its level for 8 periods when the measured window "
+            "began, or when a run that was measured as a whole ended",
         ),
     ),
 )
@@ -269,7 +257,7 @@ ELASTIC = Struct(
 TIME_SPENT = Struct(
     "Time spent",
     (
-        Field("activity", NAME, "Activity of the thread (docs/explaining.md)"),
+        Field("activity", NAME, "Activity of the thread (docs/how-to/explaining.md)"),
         Field("operator", TEXT, "Operator that it was for", null="it was for none"),
         Field("time_s", AMOUNT, "Time in the window", "s"),
     ),
@@ -311,7 +299,7 @@ TIME_USE = Struct(
         Field(
             "others_cpus",
             AMOUNT,
-            "CPUs of these that other programs and the hypervisor kept busy in the window",
+            "CPUs of these that other programs and the hypervisor kept busy",
             "CPUs",
         ),
         Field(
@@ -325,7 +313,7 @@ TIME_USE = Struct(
         Field(
             "counters",
             Map(COUNT),
-            "Hardware counts of the process in the window, by name; empty if there are none",
+            "Hardware counts of the process in the window; empty if there are none",
         ),
         Field(
             "counters_problem",
@@ -352,22 +340,20 @@ SIMULATION = Struct(
         Field(
             "machine_digest",
             String(may_be_empty=True, pattern="^([0-9a-f]{12})?$"),
-            "First 12 hexadecimal digits of the SHA-256 of the machine's profile; empty if the run "
-            "did not start",
+            "First 12 digits of the SHA-256 of the machine's profile; empty if the run did "
+            "not start",
         ),
         Field(
             "software_digest",
             String(may_be_empty=True, pattern="^([0-9a-f]{12})?$"),
-            "First 12 hexadecimal digits of the SHA-256 of the software's profile; empty if the "
-            "run "
-            "did not start",
+            "The digits of the software's profile; likewise",
         ),
         Field("seed", COUNT, "Seed of the random choices of the simulation"),
         Field(
             "constants",
             Map(Number(least=None)),
-            "Constants of the machine that the run replaced, by path; a run with any is a variant "
-            "and enters no mean",
+            "Constants of the machine that the run replaced, by path; such a run is a "
+            "variant and enters no mean",
         ),
         Field("events", COUNT, "Events that were simulated"),
         Field("virtual_s", AMOUNT, "Virtual time that passed in the whole run", "s"),
@@ -389,8 +375,8 @@ SIMULATION = Struct(
         Field(
             "passed_tuples_per_s",
             AMOUNT,
-            "Hops executed in the measured window over `hops`: the rate at the sinks once as much "
-            "arrives as is sent",
+            "Hops executed in the measured window over `hops`; equals the rate at the sinks "
+            "in a stationary run",
             "tuples/s",
             null="unknown",
             since="2026-11-23",
@@ -398,8 +384,8 @@ SIMULATION = Struct(
         Field(
             "reached",
             FLAG,
-            "True if a variant came out otherwise than with the machine's own constants and the "
-            "same random choices",
+            "True if a variant differs from the run with the machine's own constants and the "
+            "same seed",
             null="the two were not compared",
             since="2026-11-28",
             optional=True,
@@ -415,9 +401,8 @@ SIMULATION = Struct(
         Field(
             "profiled",
             PROFILED,
-            "Profile, taken on the simulating machine, that gave the costs and selectivities of "
-            "typed operators",
-            null="the graph has no typed operators",
+            "Profile that gave the costs and selectivities of operators that call functions",
+            null="the graph has no such operators",
             since="2026-11-28",
         ),
     ),
@@ -427,13 +412,10 @@ LEFT_OUT = Struct(
     "Left out",
     (
         Field(
-            "kind",
-            NAME,
-            "Reason: broken, late, truncated, of an unknown kind, without a time; those ahead of "
-            "time are counted and not left out",
+            "kind", NAME, "Reason: broken, late, truncated, of an unknown kind, or without a time"
         ),
         Field("count", COUNT, "Number of records or tuples"),
-        Field("example", TEXT, "First one: where it is, and what it says", null="unknown"),
+        Field("example", TEXT, "First one: its place and its text", null="unknown"),
     ),
 )
 
@@ -459,6 +441,14 @@ LATENCY = Struct(
             "ns",
             null="nothing arrived",
         ),
+        Field(
+            "mean",
+            AMOUNT,
+            "Mean latency, each taken for the middle of its histogram bucket",
+            "ns",
+            null="nothing arrived",
+            since="2026-11-29",
+        ),
         Field("count", COUNT, "Latencies counted in the measured window"),
     ),
 )
@@ -474,14 +464,13 @@ HOST = Struct(
         Field(
             "governor",
             TEXT,
-            "Frequency governor of the CPUs allowed, several joined by commas",
+            "Frequency governors of the CPUs allowed, joined by commas",
             null="the system does not say",
         ),
         Field(
             "huge_pages",
             TEXT,
-            "Rule of the system for memory in huge pages: always, madvise (on request, as queues "
-            "below 1 GiB do) or never",
+            "Rule of the system for huge pages: always, madvise (on request) or never",
             null="the system does not say",
             since="2026-11-26",
         ),
@@ -502,8 +491,8 @@ HOST = Struct(
         Field(
             "steal_share",
             AMOUNT,
-            "Share of the allowed CPUs' time that the hypervisor took in the measured window; with "
-            "the warm-up if the window was shorter than 0.1 s",
+            "Share of the allowed CPUs' time that the hypervisor took in the measured window "
+            "(with the warm-up if the window was shorter than 0.1 s)",
             "0 .. 1",
             null="both together were shorter, or the system does not say",
         ),
@@ -516,12 +505,7 @@ HOST = Struct(
         ),
         Field("memory_bytes", Integer(least=1), "Physical memory of the machine", "bytes"),
         Field("kernel", TEXT, "Name and release of the operating system's kernel"),
-        Field(
-            "hostname_hash",
-            DIGEST,
-            "First 12 hexadecimal digits of the SHA-256 of the host's name: distinguishes hosts "
-            "without their names",
-        ),
+        Field("hostname_hash", DIGEST, "First 12 digits of the SHA-256 of the host's name"),
         Field("python", TEXT, "Implementation and version of Python"),
         Field(
             "compiler",
@@ -532,17 +516,16 @@ HOST = Struct(
         Field(
             "ns_per_flop",
             AMOUNT,
-            "Time of one dependent floating-point multiply on this host, measured after the run; "
-            "of "
-            "a peer by its program",
+            "Time of one dependent floating-point multiply, measured after the run; of a "
+            "peer by its program",
             "ns",
             null="the run failed or was simulated",
         ),
         Field(
             "hand_offs_ns",
             Array(Number(above=True)),
-            "Times of a cache line from core to core, each way, right before and right after the "
-            "run, in ns; in validations",
+            "Times of a cache line from core to core right before and right after the run, "
+            "in ns; in validations",
             since="2026-11-22",
             optional=True,
         ),
@@ -555,11 +538,7 @@ HOST = Struct(
             optional=True,
         ),
         Field("versions", Map(TEXT), "Versions of the software, by name"),
-        Field(
-            "host_fit",
-            FLAG,
-            "True if nothing is known against measuring on this host: `host_warnings` is empty",
-        ),
+        Field("host_fit", FLAG, "True if `host_warnings` is empty"),
         Field("host_warnings", NAMES, "Reasons against measuring on this host"),
     ),
 )
@@ -576,8 +555,7 @@ IDENTITY = Struct(
         Field(
             "asked",
             DIGEST,
-            "Digest of all that was asked for, without the repeat, the place in the block and "
-            "replaced constants: runs of one arm under the same settings share it",
+            "Digest of the settings of the run: the repeats of one arm share it",
             since="2026-11-25",
         ),
         Field(
@@ -586,27 +564,25 @@ IDENTITY = Struct(
             "Experiment that the run belongs to; `adhoc` for `millrace run`",
         ),
         Field(
-            "cell",
-            FILE_NAME,
-            "Point of the sweep: topology and parameters, as a name that a file can have",
+            "cell", FILE_NAME, "Point of the sweep: topology and parameters, as a name of a file"
         ),
         Field(
             "arm",
             FILE_NAME,
-            "What is compared within a cell: threading model, with its scheduler threads "
-            "(`dynamic-2`) or the law that changes them (`dynamic-elastic`)",
+            "Threading model with its scheduler threads (`dynamic-2`) or its law "
+            "(`dynamic-elastic`)",
         ),
         Field("topology", NAME, "Name of the topology"),
         Field(
             "parameters",
             Map(OneOf((Number(least=None), TEXT))),
-            "All parameters of the topology, defaults included, by name",
+            "All parameters of the topology, defaults included",
         ),
-        Field("model", NAME, "Threading model, as `millrace models` lists it; of a peer its name"),
+        Field("model", NAME, "Threading model, as `millrace models` lists it, or name of the peer"),
         Field(
             "peer",
             NAME,
-            "Name and version of another runtime that was measured in place of Millrace",
+            "Name and version of another runtime that was measured",
             null="Millrace was measured",
             since="2026-11-27",
         ),
@@ -620,7 +596,7 @@ IDENTITY = Struct(
         Field(
             "quantum_ms",
             Number(above=True),
-            "Quantum of the coroutine model, after which a co-routine is preempted",
+            "Time after which a co-routine is preempted",
             "ms",
             null="the model is another",
             since="2026-11-27",
@@ -628,10 +604,19 @@ IDENTITY = Struct(
         Field(
             "replicas",
             AT_LEAST_ONE,
-            "Replicas of each operator that may have several; with a law that changes them, the "
-            "number to begin with",
+            "Replicas of each operator that may have several; with a law that changes them, "
+            "the number at the start",
             null="the model is not coroutine",
             since="2026-11-28",
+        ),
+        Field(
+            "batch",
+            AT_LEAST_ONE,
+            "Tuples that an operator gets at once, at most, as the user asked",
+            "tuples",
+            null="not asked, so as `harness/native/sizes.hpp` says; or a peer",
+            since="2026-11-29",
+            optional=True,
         ),
         Field(
             "threads",
@@ -640,9 +625,7 @@ IDENTITY = Struct(
             "threads",
             null="the model has none, or their number may change",
         ),
-        Field(
-            "machine", NAME, "Machine that the run was made on, or simulated for; `local`: the host"
-        ),
+        Field("machine", NAME, "Machine of the run: `local` for this host, or a simulated one"),
         Field("simulated", FLAG, "True if all times but `wall_s` are virtual"),
         Field(
             "simulation",
@@ -664,34 +647,31 @@ OUTCOME = Struct(
         Field(
             "threads_total",
             SMALL,
-            "Threads that execute operators, those of sources included, at the end of the window; "
-            "0 "
-            "if the run did not start",
+            "Threads that execute operators, those of sources included, at the end of the "
+            "window; 0 if the run did not start",
             "threads",
         ),
         Field("queue_capacity", COUNT, "Capacity of each queue; 0 without queues", "tuples"),
         Field(
             "duration_s",
             AMOUNT,
-            "True length of the measured window; of a bounded run, from its start to its last "
-            "tuple",
+            "True length of the measured window; of a bounded run, from its start to its "
+            "last tuple",
             "s",
         ),
-        Field(
-            "warmup_s", AMOUNT, "Length of the warm-up; 0 for a bounded run, which has none", "s"
-        ),
+        Field("warmup_s", AMOUNT, "Length of the warm-up; 0 for a bounded run", "s"),
         Field(
             "settled",
             FLAG,
-            "True if the run was stationary when its warm-up ended, and its measured halves agree "
-            "within 20 % (without a warm-up that was watched: 5 %); of a run that was bounded, or "
-            "has ended: true if it completed",
+            "True if the run was stationary when its warm-up ended, and its measured halves "
+            "agree within 20 % (without a watched warm-up: 5 %); of a bounded run, or one "
+            "that has ended: true if it completed",
         ),
         Field(
             "ended",
             FLAG,
-            "True if all sources of a timed run ended before its time was over, as those of a "
-            "user's own graph may: the measured window is then the whole run",
+            "True if all sources of a timed run ended early; the measured window is then the "
+            "whole run",
             since="2026-11-28",
         ),
         Field(
@@ -704,7 +684,7 @@ OUTCOME = Struct(
         Field(
             "submitted_tuples_per_s",
             AMOUNT,
-            "Tuples submitted over all output ports of all operators, over the measured window",
+            "Tuples submitted over all output ports, over the measured window",
             "tuples/s",
             null="the window has no length",
         ),
@@ -723,10 +703,7 @@ OUTCOME = Struct(
         Field("tuples_sent", COUNT, "Tuples sent by all sources in the whole run", "tuples"),
         Field("tuples_received", COUNT, "Tuples that reached the sinks in the whole run", "tuples"),
         Field(
-            "tuples_in_flight",
-            COUNT,
-            "Tuples left in queues when a run was cut short, counted and not lost",
-            "tuples",
+            "tuples_in_flight", COUNT, "Tuples left in queues when a run was cut short", "tuples"
         ),
         Field("drained", FLAG, "True if every port saw its final punctuation"),
         Field(
@@ -738,13 +715,11 @@ OUTCOME = Struct(
         Field(
             "order_checked",
             FLAG,
-            "True if order was checked. False if a peer does not promise it, if the graph has too "
-            "many paths to tell apart, or a control port between a split and its merge where "
-            "branches have joined, or if the run failed",
+            "True if order was checked. False if a peer does not promise it, if the graph "
+            "has too many paths, or a control port where branches have joined before their "
+            "merge, or if the run failed",
         ),
-        Field(
-            "checksum_ok", FLAG, "True if the tuples at the sinks were exactly those sent, unharmed"
-        ),
+        Field("checksum_ok", FLAG, "True if the tuples at the sinks were exactly those sent"),
         Field(
             "conservation",
             NAMES,
@@ -753,22 +728,16 @@ OUTCOME = Struct(
         Field(
             "correct",
             FLAG,
-            "True if no tuple was lost, doubled, reordered or harmed, and nothing failed; a run "
-            "that "
-            "is not correct is a failed run",
+            "True if no tuple was lost, doubled, reordered or harmed, and nothing failed",
         ),
         Field(
             "error",
             TEXT,
-            "Reason why the run failed: one line, and after it the last words of its process",
+            "Reason why the run failed: one line, and the last lines of its process",
             null="it did not fail",
         ),
         Field("latency_ns", LATENCY, "Latency from source to sink over the measured window"),
-        Field(
-            "context_switches",
-            COUNT,
-            "Context switches of the process in the measured window, voluntary and involuntary",
-        ),
+        Field("context_switches", COUNT, "Context switches of the process in the measured window"),
         Field("cpu_seconds", AMOUNT, "CPU time of the process in the measured window", "s"),
         Field(
             "elastic",
@@ -780,9 +749,7 @@ OUTCOME = Struct(
         Field(
             "adaptation",
             Array(SAMPLE),
-            "Readings before the measured window, in order, of a run in which something is "
-            "elastic; "
-            "empty for others",
+            "Readings before the measured window of an elastic run, in order; empty for others",
             since="2026-11-21",
         ),
         Field("samples", Array(SAMPLE), "Readings of the measured window, in order"),
@@ -794,8 +761,7 @@ OUTCOME = Struct(
         Field(
             "application",
             Map(COUNT),
-            "Counts of the application, such as records that it could not read; of other graphs, "
-            "of tuples and records that operators left out; by name",
+            "Counts of the application, or of tuples and records that operators left out",
             null="nothing was counted, or the run was simulated",
             since="2026-11-27",
         ),
@@ -816,7 +782,7 @@ OUTCOME = Struct(
         Field(
             "time_use",
             TIME_USE,
-            "What the threads did in the measured window; in runs of `millrace explain`",
+            "Activities of the threads in the measured window; in runs of `millrace explain`",
             since="2026-11-29",
             optional=True,
         ),

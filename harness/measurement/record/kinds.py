@@ -106,7 +106,8 @@ class Field:
 
 
 def build(struct: Struct, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with these values, in the order of the declaration.
+    """Return an object with these values, in the order of the declaration; likewise the objects
+    within it.
 
     Raises TypeError for values that are not declared, and for fields without a value.
     """
@@ -116,7 +117,19 @@ def build(struct: Struct, values: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if missing:
         raise TypeError(f"fields without a value: {', '.join(missing)}")
-    return {field.name: values[field.name] for field in struct.fields if field.name in values}
+    return {
+        field.name: _built(field.kind, values[field.name])
+        for field in struct.fields
+        if field.name in values
+    }
+
+
+def _built(kind: Kind, value: Any) -> Any:
+    if isinstance(kind, Struct) and value is not None:
+        return build(kind, value)
+    if isinstance(kind, Array) and isinstance(kind.of, Struct):
+        return [build(kind.of, each) for each in value]
+    return value
 
 
 def blank(struct: Struct, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,12 +137,12 @@ def blank(struct: Struct, values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises TypeError for values that are not declared, and for a field that can be none of these.
     """
-    zeros = {
-        field.name: _zero(field)
+    _check_names(struct, values)
+    return {
+        field.name: values[field.name] if field.name in values else _zero(field)
         for field in struct.fields
-        if field.name not in values and not field.optional
+        if field.name in values or not field.optional
     }
-    return build(struct, zeros | dict(values))
 
 
 def _check_names(struct: Struct, values: Mapping[str, Any]) -> None:

@@ -1,9 +1,8 @@
-"""The tables of docs/records.md: `python -m harness.measurement.record.page` writes them anew."""
+"""Lists of the fields of a record, for the page of records in the site of the docs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from harness.measurement.record.declaration import CIRCUMSTANCES, IDENTITY, OUTCOME
 from harness.measurement.record.kinds import (
@@ -19,22 +18,18 @@ from harness.measurement.record.kinds import (
     Struct,
 )
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "records.md"
-MARK = "<!-- `python -m harness.measurement.record.page` makes all that follows -->\n"
 
-
-def page_of(text: str) -> str:
-    """Return the page with its tables made anew. `text`: the page as it is."""
+def lists() -> str:
+    """Return the lists of all objects that a record consists of."""
     structs = dict.fromkeys(
         each for part in (IDENTITY, OUTCOME, CIRCUMSTANCES) for each in _all(part)
     )
-    return text.partition(MARK)[0] + MARK + "".join(map(table_of, structs))
+    return "".join(map(list_of, structs))
 
 
-def table_of(struct: Struct) -> str:
-    """Return the heading and the table of an object's fields."""
-    head = f"\n## {struct.title}\n\n| field | kind | meaning | since |\n|---|---|---|---|\n"
-    return head + "".join(map(_row, struct.fields))
+def list_of(struct: Struct) -> str:
+    """Return the heading and the list of an object's fields."""
+    return f"\n## {struct.title}\n\n" + "".join(map(_line, struct.fields))
 
 
 def _all(struct: Struct) -> Iterator[Struct]:
@@ -46,12 +41,12 @@ def _all(struct: Struct) -> Iterator[Struct]:
             yield from _all(inner)
 
 
-def _row(field: Field) -> str:
+def _line(field: Field) -> str:
     unit = f" [{field.unit}]" if field.unit else ""
     null = f"; null if {field.null}" if field.null else ""
-    absent = "; written only where it was measured" if field.optional else ""
-    meaning = field.meaning.replace("|", "\\|") + null + absent
-    return f"| `{field.name}` | {_words(field.kind)}{unit} | {meaning} | {field.since} |\n"
+    absent = "; optional" if field.optional else ""
+    since = f" ({field.since})" if field.since else ""
+    return f"* `{field.name}` ({_words(field.kind)}{unit}): {field.meaning}{null}{absent}{since}\n"
 
 
 def _words(kind: Kind) -> str:
@@ -59,7 +54,7 @@ def _words(kind: Kind) -> str:
         case String():
             return "text"
         case Boolean():
-            return "true or false"
+            return "boolean"
         case Integer():
             return "integer"
         case Number():
@@ -71,8 +66,4 @@ def _words(kind: Kind) -> str:
         case OneOf():
             return " or ".join(map(_words, kind.kinds))
         case Struct():
-            return f"[object](#{kind.title.lower()})"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page_of(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+            return f"[object](#{kind.title.lower().replace(' ', '-')})"

@@ -40,7 +40,7 @@ def run(*words: str) -> int:
         (["--effects", "nan"], "--effects must be"),
         (
             ["--kinds", "flop,slep"],
-            "--kinds must be of flop, copy, atomic, sleep, not 'slep'; did you mean 'sleep'?",
+            "--kinds must be of flop, copy, atomic, sleep, not 'slep' (did you mean 'sleep'?)",
         ),
         (["--disturb", "all"], "--disturb must be one of none, half, not 'all'"),
         (["--noises", "quiet"], "--noises is of --simulated only"),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from harness.gate.noise import NOISES
 from harness.gate.verdict import Exit
 from studies.gate_error_rates.rates import clopper_pearson, said
 from studies.gate_error_rates.simulate import INJECTED, SUITE, simulated_calls
+from tests.gate.kinds_of_noise import KINDS
 
 CALLS = 50  # tests/gate has more calls, and each cell by itself
 ALPHA = 0.01
 
 
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("noise", KINDS)
 def test_false_alarms_are_as_rare_as_promised(noise: str) -> None:
     """Not proven to be more than alpha; the same of hosts that are called unstable."""
     codes = [call.exit_code for call in simulated_calls(noise, 1.0, CALLS, seed=1)]
@@ -30,7 +30,7 @@ def test_five_percent_is_found_where_it_is_quiet() -> None:
     assert words.count("ok") == 0
 
 
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("noise", KINDS)
 def test_five_percent_is_never_called_ok(noise: str) -> None:
     words = [
         said(call, INJECTED.cell.name) for call in simulated_calls(noise, 1.05, CALLS // 2, seed=2)

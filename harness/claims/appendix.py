@@ -1,0 +1,84 @@
+"""Appendix of an artifact: each claim with its command, what that needs, and what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from harness.claims.claim import Claim, papers
+from harness.claims.evaluate import Result
+from harness.claims.report import by_claim
+from harness.experiments.effort import Effort
+
+HEAD = ("claim", "command", "minutes", "disk [MB]", "memory [GB]", "expected verdict", "tolerance")
+
+INTRODUCTION = """\
+# Artifact appendix
+
+Each claim of the papers is checked by `millrace claims CLAIM`, on the tables of the figures that
+its commands make. A command measures only what is missing, so the time of a figure counts once.
+Minutes, disk and memory are estimates for {cpus} CPUs. The expected verdicts are those of the
+tables that this appendix was written from; "no data" means that these had no such machine or cell.
+The tolerance is the share by which numbers must differ to count as different, or may differ in the
+wrong direction.
+"""
+
+
+def appendix(results: Sequence[Result], efforts: Mapping[str, Effort], size: str, cpus: int) -> str:
+    """Return the appendix as Markdown. `efforts`: of each figure in the profile that
+    the options `size` name."""
+    parts = [INTRODUCTION.format(cpus=cpus)]
+    groups = by_claim(results)
+    for paper in papers().values():
+        rows = [
+            _row(claim, found, efforts, size)
+            for claim, found in groups
+            if claim.paper == paper.name and claim.check is not None
+        ]
+        if rows:
+            lines = [HEAD, ("---",) * len(HEAD), *rows]
+            table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+            parts.append(f"## {paper.name}: {paper.title}\n\n{table}\n")
+    return "\n".join(parts)
+
+
+def _row(
+    claim: Claim, results: Sequence[Result], efforts: Mapping[str, Effort], size: str
+) -> tuple[str, ...]:
+    made = [name for name in claim.experiments if name in efforts]
+    needed = [efforts[name] for name in made]
+    own = [result for result in results if not result.beside]
+    verdicts = "; ".join(f"{result.machine}: {result.verdict}" for result in own or results)
+    lacks = sorted(set(claim.experiments) - set(made))
+    command = f"`millrace repro {' '.join(made)} {size}`" if made else "none in this size"
+    return (
+        f"`{claim.id}` {_cell(claim.statement)}",
+        command + (f", without {', '.join(lacks)}" if made and lacks else ""),
+        f"{sum(effort.seconds for effort in needed) / 60:.0f}",
+        f"{sum(effort.disk for effort in needed) / 1e6:.0f}",
+        f"{max((effort.memory for effort in needed), default=0) / 1e9:.0f}",
+        _cell(verdicts),
+        tolerance_of(claim),
+    )
+
+
+def tolerance_of(claim: Claim) -> str:
+    """Return the share by which the numbers of a claim may differ: `2 %`; the limits of a claim
+    about a size are part of its check.
+    """
+    values = {each.name: getattr(claim.check, each.name) for each in fields(claim.check)}
+    share = max((values.get(name) or 0.0 for name in ("tolerance", "least_difference")), default=0)
+    limits = [values[name] for name in ("at_least", "at_most") if values.get(name) is not None]
+    said = [f"{share:.0%}"] if share else []
+    if limits:
+        said.append(f"from {limits[0]:g} to {limits[1]:g}" if len(limits) == 2 else _end(values))
+    return ", ".join(said) or "none: counts"
+
+
+def _end(values: Mapping[str, object]) -> str:
+    name = "at_least" if values.get("at_least") is not None else "at_most"
+    return f"{name.replace('_', ' ')} {values[name]:g}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

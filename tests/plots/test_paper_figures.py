@@ -1,0 +1,172 @@
+"""`plot` for a paper: a part of a figure at a given width, with text as text, and its data."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from harness.cli import main
+from harness.plots import choice, data, paper, style
+from tests.plots.made_tables import arm_row, figure_named, frame, scaling, write_all
+
+INCH_PX = paper.PAPER_DPI
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    write_all(folder)
+    return folder
+
+
+def plot(figure, tables, *words):
+    return main(["plot", figure, "--tables", str(tables), *map(str, words)])
+
+
+def drawn(name, shown, **shape):
+    with paper.shaped(paper.Shape(**shape)):
+        figure = figure_named(name, shown)
+        figure.canvas.draw()
+    return figure
+
+
+def test_a_picture_has_the_width_that_was_asked_for(tables, tmp_path):
+    file = tmp_path / "a.png"
+    assert plot("pldi17_fig9", tables, "--width", "3.3in", "-o", file) == 0
+    assert imread(file).shape[1] == pytest.approx(3.3 * INCH_PX, abs=1)
+    assert plot("pldi17_fig9", tables, "--width", "84mm", "-o", file) == 0
+    assert imread(file).shape[1] == pytest.approx(84 / 25.4 * INCH_PX, abs=1)
+
+
+def test_text_is_text_in_svg_and_truetype_in_pdf(tables, tmp_path):
+    svg, pdf = tmp_path / "a.svg", tmp_path / "a.pdf"
+    assert plot("pldi17_fig9", tables, "-o", svg, "-o", pdf) == 0
+    assert ">scheduler threads</text>" in svg.read_text(encoding="utf-8")
+    assert b"/Subtype /Type3" not in pdf.read_bytes()
+    assert b"/FontFile2" in pdf.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["pldi17_fig9", "mw19_fig9", "mw19_fig13", "cstream_fig9"])
+def test_every_panel_and_the_legend_fit_into_a_column_of_a_paper(tables, name):
+    from harness.plots.draw import read_table
+    from harness.plots.figures import FIGURES
+
+    shown = {table: read_table(tables, table, name) for table in FIGURES[name].tables}
+    figure = drawn(name, shown, width=3.3, titled=False)
+    assert figure.get_figwidth() == pytest.approx(3.3)
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+    assert box.height < figure.bbox.height / 3
+    for ax in figure.axes:
+        assert ax.get_window_extent().width > 0.5 * figure.bbox.width
+        assert ax.title.get_window_extent().width <= figure.bbox.width
+        assert ax.title.get_fontsize() == paper.PAPER_PT
+
+
+def test_panels_without_room_go_below_and_keep_their_order():
+    table = scaling("pldi17_fig10", {"mix": [1, 10, 100]}, [1, 2])
+    side_by_side = drawn("pldi17_fig10", {"throughput": table})
+    assert len({round(ax.get_position().y0, 2) for ax in side_by_side.axes}) == 1
+    below = drawn("pldi17_fig10", {"throughput": table}, width=3.3)
+    tops = [ax.get_position().y0 for ax in below.axes]
+    assert tops == sorted(tops, reverse=True) and len(set(tops)) == 3
+    assert all(ax.get_ylabel().startswith("throughput") for ax in below.axes)
+
+
+def test_title_and_foot_are_printed_for_the_caption_if_they_are_left_out(tables, tmp_path, capsys):
+    file = tmp_path / "a.svg"
+    assert plot("pldi17_fig10", tables, "--no-title", "-o", file) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Throughput against scheduler threads: data parallelism of pipelines")
+    assert "Measured on Invented CPU" in said
+    assert "Measured on" not in file.read_text(encoding="utf-8")
+    assert "P17 Figure 10" not in file.read_text(encoding="utf-8")
+
+
+def test_a_panel_is_named_by_topology_and_parameters(tables, tmp_path):
+    file = tmp_path / "a.csv"
+    assert plot("pldi17_fig9", tables, "--panel", "pipeline,cost=1", "--csv", file) == 0
+    assert set(pd.read_csv(file)["topology"]) == {"pipeline"}
+
+
+def test_other_tables_follow_the_chosen_panels(tables, tmp_path):
+    file = tmp_path / "a.csv"
+    assert plot("crossover", tables, "--panel", "cost=100", "--csv", file) == 0
+    assert set(pd.read_csv(tmp_path / "a-speedup.csv")["cost"]) == {100}
+
+
+def test_a_machine_without_its_cpus_means_all_numbers_of_them():
+    table = frame(
+        [
+            arm_row("e", "mix", 1, "manual", 1.0, machine=name)
+            for name in ("xeon:16", "xeon:88", "power8")
+        ]
+    )
+    assert len(choice.chosen({"throughput": table}, [], "xeon")["throughput"]) == 2
+    assert len(choice.chosen({"throughput": table}, [], "xeon:16")["throughput"]) == 1
+
+
+def refusal(capsys, tables, *words):
+    assert plot("pldi17_fig9", tables, *words) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_panel_or_machine_that_does_not_exist_is_answered_with_those_that_do(tables, capsys):
+    error = refusal(capsys, tables, "--panel", "mix")
+    assert "its panels are: data-parallel" in error and "pipeline" in error
+    assert "'price' is no parameter" in refusal(capsys, tables, "--panel", "price=1")
+    assert "--machine must be one of local, not 'xeon'" in refusal(
+        capsys, tables, "--machine", "xeon"
+    )
+
+
+@pytest.mark.parametrize("width", ["3.3", "1in", "40in", "wide", "-3in"])
+def test_a_width_without_a_unit_or_out_of_range_is_refused(tables, capsys, width):
+    with pytest.raises(SystemExit):
+        plot("pldi17_fig9", tables, f"--width={width}", "-o", "x.png")
+    assert "must be from 1.5in to 30in" in capsys.readouterr().err
+
+
+def test_a_font_that_is_not_there_is_named(tables, capsys):
+    error = refusal(capsys, tables, "--font", "DejaVu Serf", "-o", "x.png")
+    assert "this machine has no such font (did you mean 'DejaVu Serif'?)" in error
+
+
+def test_a_font_is_that_of_all_text(tables, tmp_path):
+    file = tmp_path / "a.svg"
+    assert plot("pldi17_fig10", tables, "--font", "DejaVu Serif", "-o", file) == 0
+    texts = re.findall(r"<text [^>]*>", file.read_text(encoding="utf-8"))
+    assert texts and all("'DejaVu Serif'" in text for text in texts)
+
+
+def test_latex_has_a_line_an_arm_and_escapes_what_latex_would_read():
+    table = frame(
+        [
+            arm_row("e", "mix", cost, "dynamic", 12345.0, threads=2, half=345.0)
+            | {"arm": "dynamic_2&3"}
+            for cost in (1, 10)
+        ]
+    )
+    lines = data.as_latex(table).splitlines()
+    assert r"cost & machine & arm & tuples/s & 95\,\% interval & runs \\" in lines
+    assert r"1 & local (measured) & dynamic\_2\&3 & 12{,}345 & 12{,}000--12{,}690 & 3 \\" in lines
+    assert data.escaped("a\\b~") == r"a\textbackslash{}b\textasciitilde{}"
+
+
+def test_latex_of_a_figure_without_throughput_is_refused(tables, tmp_path, capsys):
+    assert plot("saso", tables, "--latex", tmp_path / "a.tex") == 2
+    assert "--latex is for figures of throughput" in capsys.readouterr().err
+
+
+def test_drawing_in_a_shape_leaves_later_figures_as_they_are():
+    table = {"throughput": scaling("pldi17_fig10", {"mix": [1]}, [1, 2])}
+    before = figure_named("pldi17_fig10", table).get_size_inches().tolist()
+    drawn("pldi17_fig10", table, width=3.3)
+    assert figure_named("pldi17_fig10", table).get_size_inches().tolist() == before
+    style.plt.close("all")
