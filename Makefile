@@ -4,11 +4,13 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard harness/native/*.h* $(foreach room,runtime simulator calibration bench/queues elasticity/queues gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
+# Folders of compiled modules, as in setup.py
+COMPILED := $(addprefix harness/,runtime simulator calibration bench/queues gate operators applications) tests/simulator
+RUNTIME := $(wildcard harness/native/*.h* $(foreach room,$(COMPILED),$(addprefix $(room)/,*.pyx *.pxi *.pxd native/*.h*)))
 # Of `make stress`: none is the program as it is
 SANITIZERS ?= none thread address
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
-CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/native -Iharness/runtime/native -Iharness/calibration/native
+CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/native -Iharness/runtime/native -Iharness/calibration/native -Iharness/simulator/native
 # Folders whose docstrings are checked: each begins with a verb or a noun, and uses common words (tests/docstrings.py).
 WORDED := harness topologies studies examples tests
 ARGS ?=
@@ -22,16 +24,18 @@ UV_SYSTEM_CERTS ?= $(if $(wildcard $(or $(SSL_CERT_FILE),/etc/ssl/certs/*.pem /e
 export UV_SYSTEM_CERTS
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report claims gate peers test test-fast bench ratios limits sim-bench switch-bench stress explore test-tsan lint format lock build dist container clean
+.PHONY: help docs figures report claims gate peers test test-fast test-slow bench ratios limits sim-bench switch-bench stress explore test-tsan lint format lock build dist container clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
 	@echo "make test        all tests but those that take minutes each (pytest -m slow)"
-	@echo "make report      the figures with captions as one HTML page, report.html in the profile's results"
+	@echo "make report      the figures with captions, claims and data as one page, report.html in the profile's results"
 	@echo "make claims      what the papers claim, checked: figures/claims.md and .html; measures what is missing"
 	@echo "make gate        is this tree slower than another one? make gate ARGS='--base main'"
-	@echo "make peers       builds the other runtimes that this machine has the tools for (docs/peers.md): make peers ARGS='go java'"
+	@echo "make peers       builds the other runtimes that this machine has the tools for (docs/how-to/peers.md): make peers ARGS='go java'"
 	@echo "make test-fast   the deterministic tests only"
+	@echo "make test-slow   the tests that take minutes each"
+	@echo "make docs        the documentation as a site, in build/site: open build/site/index.html"
 	@echo "make bench       speed of the runtime beside plain C++, with pytest-benchmark"
 	@echo "make ratios      steady rates beside plain C++ and other runtimes: medians of ratios, all arms interleaved"
 	@echo "make limits      what a run costs besides its speed: memory, planning, latency, sleep, profiling"
@@ -39,7 +43,7 @@ help:
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers, and without"
 	@echo "make explore     the runtime's protocols in many interleavings; one program further: make explore ARGS='--random 1 1000000'"
 	@echo "make switch-bench  what it costs a pipeline when queues of another one come and go"
-	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
+	@echo "make test-tsan   the runtime's tests under ThreadSanitizer, but those of memory, guards of stacks and 10,000 co-routines"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
 	@echo "make dist        a source distribution and a wheel for other machines, in dist/: make dist MARCH=x86-64-v4"
 	@echo "make container   an image with everything inside, by docker, podman or apptainer"
@@ -63,6 +67,10 @@ gate: build
 peers: build
 	@$(BIN)/python -m harness.peers.build $(ARGS)
 
+docs: build
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --clean
+	@echo "docs: build/site/index.html"
+
 # Files are shared out among processes, twice as many as there are CPUs: many tests wait for a while and leave a CPU idle. No test asserts
 # a time, and those that measure for real wait for each other.
 TESTERS := $(shell nproc | awk '{n = 2 * $$1; print (n > 6 ? 6 : n)}')
@@ -73,6 +81,9 @@ test: build
 
 test-fast: build
 	@$(PYTEST) -m "not slow and not heavy" $(ARGS)
+
+test-slow: build
+	@$(PYTEST) -m slow --ignore tests/benchmarks $(ARGS)
 
 ratios: build
 	@$(BIN)/python -m tests.benchmarks.ratios $(ARGS)
@@ -93,7 +104,7 @@ lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m tests.docstrings $(WORDED)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/simulator harness/calibration harness/bench/queues harness/elasticity/queues harness/gate harness/operators harness/applications
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(COMPILED)
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/workflow
 	@! grep -nE '://|^--' requirements.lock
@@ -123,7 +134,7 @@ container:
 
 clean:
 	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
-	rm -f harness/runtime/*.so harness/simulator/*.so harness/calibration/*.so harness/bench/queues/*.so harness/elasticity/queues/*.so harness/gate/*.so harness/operators/*.so harness/applications/*.so
+	rm -f $(addsuffix /*.so,$(COMPILED))
 
 # -- what the commands above stand on --------------------------------------------------------------------------------------------
 
@@ -142,7 +153,8 @@ build/.built: .venv/.installed setup.py $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip install --quiet --no-deps --require-hashes --compile-bytecode -r requirements.lock
 	@echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/millrace.pth"
-	@printf '#!/bin/sh\nexec "%s/.venv/bin/python" -m harness "$$@"\n' "$(CURDIR)" > $(BIN)/millrace && chmod +x $(BIN)/millrace
+	@printf '#!/bin/sh\n[ "$$(readlink -f "$$0")" = "%s" ] || echo "millrace: this environment belongs to %s; rm -r .venv, then make build" >&2\nexec "%s/.venv/bin/python" -m harness "$$@"\n' \
+	    "$$(readlink -f $(BIN))/millrace" "$(CURDIR)" "$(CURDIR)" > $(BIN)/millrace && chmod +x $(BIN)/millrace
 	@touch $@
 
 .PHONY: check-tools
@@ -180,7 +192,7 @@ SANITIZERS_thread := -fsanitize=thread -fno-omit-frame-pointer -Og -g1
 SANITIZERS_address := -fsanitize=address,undefined -fno-sanitize=null -fsanitize-undefined-trap-on-error -fno-omit-frame-pointer -Og -g1
 
 define STRESS_RULE
-build/stress/$(1)/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard harness/native/*.hpp $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp))
+build/stress/$(1)/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard harness/native/*.hpp $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp) tests/simulator/native/*.hpp)
 	@mkdir -p $$(dir $$@)
 	@$$(CXX) $$(CXXFLAGS_STRESS) $$(SANITIZERS_$(1)) -o $$@ $$<
 endef

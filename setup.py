@@ -12,6 +12,7 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, find_namespace_packages, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent.absolute()
@@ -20,16 +21,9 @@ from instructions import needed  # noqa: E402  # without the package, which is n
 
 RUNTIME = Path("harness/runtime")
 SHARED = Path("harness")
-OTHERS = (
-    "simulator",
-    "calibration",
-    "bench/queues",
-    "elasticity/queues",
-    "gate",
-    "operators",
-    "applications",
-)
+OTHERS = ("simulator", "calibration", "bench/queues", "gate", "operators", "applications")
 ROOMS = (RUNTIME, *(Path("harness") / room for room in OTHERS))
+TESTS = Path("tests/simulator")  # built in place only: no package has it
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply
 # stays a multiply.
@@ -54,11 +48,12 @@ def options(room):
 
 
 def headers(room):
-    """The folders of headers of a room: its own, those of the operators that applications are made
-    of, the runtime's, and those that both engines share.
+    """The folders of headers of a room: its own, those that it is made of (operators, of
+    applications; the simulator, of its tests), the runtime's, and those that both engines share.
     """
-    operators = [Path("harness/operators")] if room.name == "applications" else []
-    return [str(each / "native") for each in dict.fromkeys((room, *operators, RUNTIME, SHARED))]
+    of = {"harness/applications": "operators", "tests/simulator": "simulator"}.get(str(room))
+    made_of = [Path("harness") / of] if of else []
+    return [str(each / "native") for each in dict.fromkeys((room, *made_of, RUNTIME, SHARED))]
 
 
 def depends(room):
@@ -68,22 +63,39 @@ def depends(room):
     ]
 
 
-extensions = [
-    Extension(
-        ".".join((*room.parts, source.stem)),
-        [str(source.relative_to(ROOT))],
-        include_dirs=headers(room),
-        language="c++",
-        extra_compile_args=[*options(room), f'-DMILLRACE_FLAGS="{" ".join(options(room))}"'],
-        extra_link_args=["-pthread", *([f"-fsanitize={sanitizer}"] if sanitizer else [])],
-        depends=depends(room),
+def modules(*rooms):
+    """Return the compiled modules of rooms, as C++."""
+    extensions = [
+        Extension(
+            ".".join((*room.parts, source.stem)),
+            [str(source.relative_to(ROOT))],
+            include_dirs=headers(room),
+            language="c++",
+            extra_compile_args=[*options(room), f'-DMILLRACE_FLAGS="{" ".join(options(room))}"'],
+            extra_link_args=["-pthread", *([f"-fsanitize={sanitizer}"] if sanitizer else [])],
+            depends=depends(room),
+        )
+        for room in rooms
+        for source in sorted((ROOT / room).glob("*.pyx"))
+    ]
+    return cythonize(
+        extensions,
+        nthreads=os.cpu_count(),
+        language_level=3,
+        build_dir="build/cython",
+        emit_linenums=bool(sanitizer),
+        compiler_directives={
+            "boundscheck": False,
+            "wraparound": False,
+            "cdivision": True,
+            "initializedcheck": False,
+            "freethreading_compatible": True,
+        },
     )
-    for room in ROOMS
-    for source in sorted((ROOT / room).glob("*.pyx"))
-]
+
 
 DATA = (".c", ".css", ".csv", ".h", ".hpp", ".html", ".js", ".json", ".lock", ".properties")
-DATA += (".pxd", ".pyx", ".rst", ".smk", ".yaml")
+DATA += (".pxd", ".pxi", ".pyx", ".rst", ".smk", ".yaml")
 PEERS = (".go", ".java", ".mod", ".rs", ".sha256", ".toml", ".xml", ".cpp")
 """Endings of files that the package reads, shows, or compiles against; and of peers' programs."""
 
@@ -104,7 +116,18 @@ class WithData(build_py):
                     to = built / ("" if folder == "harness" else "harness") / path.relative_to(ROOT)
                     self.mkpath(str(to.parent))
                     self.copy_file(str(path), str(to))
+        version = f"version = {self.distribution.get_version()!r}\n"
+        (built / "harness" / "built_version.py").write_text(version)
         (built / "harness" / "built_for.json").write_text(json.dumps(needed(flags)) + "\n")
+
+
+class WithTests(build_ext):
+    """Build the modules of tests, too, if modules are built in place."""
+
+    def finalize_options(self):
+        if self.inplace:
+            self.distribution.ext_modules += modules(TESTS)
+        super().finalize_options()
 
 
 setup(
@@ -112,20 +135,7 @@ setup(
         include=("harness*", "topologies*"), exclude=("*.__pycache__",)
     ),
     py_modules=["millrace"],
-    cmdclass={"build_py": WithData},
+    cmdclass={"build_ext": WithTests, "build_py": WithData},
     options={"build_ext": {"parallel": os.cpu_count()}},
-    ext_modules=cythonize(
-        extensions,
-        nthreads=os.cpu_count(),
-        language_level=3,
-        build_dir="build/cython",
-        emit_linenums=bool(sanitizer),
-        compiler_directives={
-            "boundscheck": False,
-            "wraparound": False,
-            "cdivision": True,
-            "initializedcheck": False,
-            "freethreading_compatible": False,
-        },
-    ),
+    ext_modules=modules(*ROOMS),
 )

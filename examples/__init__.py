@@ -1,4 +1,4 @@
-"""Five ways to write one operator. docs/operators.md says how to choose. Run one of them:
+"""Five ways to write one operator. docs/how-to/operators.md says how to choose. Run one of them:
 `python -m examples.numba_function`.
 
 The operator is a gate. It passes on the tuples whose value reaches a threshold, doubled; counts

@@ -48,6 +48,10 @@ class DescribedCosts:
     digest: str = "ba9876543210"
     uncertain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
+    def get(self, path: str, default: object = None) -> object:
+        """The default: it has no numbers."""
+        return default
+
     def split(
         self, constants: Mapping[str, float]
     ) -> tuple[Mapping[str, float], Mapping[str, float]]:

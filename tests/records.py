@@ -15,7 +15,6 @@ from harness.measurement.record.kinds import (
     Number,
     String,
     Struct,
-    build,
 )
 from harness.measurement.spec import Run
 
@@ -42,13 +41,22 @@ def example(struct: Struct, **changes: Any) -> dict[str, Any]:
         values |= {"correct": True, "settled": True}
     if struct == HOST:
         values |= {"host_fit": True}
-    return build(struct, values | changes)
+    return _with(struct, values | changes)
+
+
+def _with(struct: Struct, given: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its fields in order. Objects within may be older or broken ones, so
+    nothing checks these.
+    """
+    if unknown := given.keys() - {field.name for field in struct.fields}:
+        raise TypeError(f"{struct.title} has no {', '.join(sorted(unknown))}")
+    return {field.name: given[field.name] for field in struct.fields if field.name in given}
 
 
 def record_of(run: Run, **changes: Any) -> dict[str, Any]:
     """Return the record of a run that was correct and settled, with `changes`."""
     made = blank_record(run, run.parameters, run.model) | {"host": example(HOST)}
-    return build(RECORD, made | {"correct": True, "settled": True} | changes)
+    return _with(RECORD, made | {"correct": True, "settled": True} | changes)
 
 
 def oldest(record: dict[str, Any], struct: Struct = RECORD) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The layers of the project: imports form no cycle, and follow the table in docs/extending.md.
+"""The layers of the project: imports form no cycle, and follow the table in docs/how-to/extending.md.
 
 All imports count: of a module, inside functions, for type checkers alone, and cimports. Modules
 that are imported by a name in a string do not. Each name of a class is defined once.
@@ -18,11 +18,13 @@ from harness.files.closure import IMPORT
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("harness", "topologies")
-KINDS = (".py", ".pyx", ".pxd", ".smk")
+KINDS = (".py", ".pyx", ".pxi", ".pxd", ".smk")
 
 BACKWARD = {
     # a run of a peer begins like any other one, in the measuring process
-    ("harness.measurement.child", "harness.peers.measure")
+    ("harness.measurement.child", "harness.peers.measure"),
+    # the script in a bundle is a process that calls the command line
+    ("harness.bundle.measure", "harness.cli"),
 }
 """Imports that may go against the order of the table."""
 
@@ -122,8 +124,8 @@ def row_of(rows: Mapping[str, int], path: Path) -> int | None:
 
 @cache
 def order() -> dict[str, int | None]:
-    """Return the row of each module of the project in docs/extending.md."""
-    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+    """Return the row of each module of the project in docs/how-to/extending.md."""
+    text = (ROOT / "docs/how-to/extending.md").read_text(encoding="utf-8")
     rows = rows_of(text.partition("## Where things are")[2].partition("\n## ")[0])
     return {module: row_of(rows, paths[0].relative_to(ROOT)) for module, paths in sources().items()}
 

@@ -83,7 +83,7 @@ def test_messages_and_comments_name_pages_that_exist():
         for file in sorted((ROOT / folder).rglob("*"))
         if file.suffix
         in {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".yaml", ".json", ".rst", ".smk", ".md"}
-        for name in re.findall(r"\bdocs/[\w-]+\.md\b", file.read_text(encoding="utf-8"))
+        for name in re.findall(r"\bdocs/[\w/-]+\.md\b", file.read_text(encoding="utf-8"))
         if not (ROOT / name).exists()
     ]
     assert missing == []

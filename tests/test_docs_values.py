@@ -29,7 +29,7 @@ from harness.graph import Graph
 from harness.graph.values import MAX_OPERATORS, MAX_REPLICAS, MAX_THREADS
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
-from harness.measurement import control, observe, profiling, run, spec, stationary, window
+from harness.measurement import control, laws, observe, profiling, spec
 from harness.models import QUANTUM_MS
 from harness.models.port_queues import QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
 from harness.validation import cases, comparison, order
@@ -143,22 +143,22 @@ ADAPTATION = [
 SENTENCES = [
     # -- times -------------------------------------------------------------------------------------
     ("README.md", r"then takes about (\d+) minutes on two CPUs", lambda: [minutes("quick")]),
-    ("docs/figures.md", r"the quick profile: about (\d+) minutes", lambda: [minutes("quick")]),
+    ("docs/reference/figures.md", r"the quick profile: about (\d+) minutes", lambda: [minutes("quick")]),
     ("config/quick.yaml", r"figures in about (\d+) minutes on two "
                           r"CPUs", lambda: [minutes("quick")]),
     ("--help figures", r"quick profile, in about (\d+) minutes on two "
                        r"CPUs", lambda: [minutes("quick")]),
-    ("docs/figures.md", r"the full study: about (\d+) hours", lambda: [hours("paper")]),
-    ("docs/claims.md", r"paper'` takes about (\d+) hours on two CPUs", lambda: [hours("paper")]),
+    ("docs/reference/figures.md", r"the full study: about (\d+) hours", lambda: [hours("paper")]),
+    ("docs/appendices/claims.md", r"paper'` takes about (\d+) hours on two CPUs", lambda: [hours("paper")]),
     ("config/paper.yaml", r"About (\d+) hours on two CPUs", lambda: [hours("paper")]),
     ("--help figures", r"sizes of the papers, in about (\d+) hours on "
                        r"two CPUs", lambda: [hours("paper")]),
-    ("docs/gate.md", r"default budget of (\d+) minutes", lambda: [suite.TIME_BUDGET_S / 60]),
+    ("docs/how-to/gate.md", r"default budget of (\d+) minutes", lambda: [suite.TIME_BUDGET_S / 60]),
     # -- profiles and experiments ------------------------------------------------------------------
-    ("docs/design.md", r"`--period` seconds in it: (\d+) by default, ([\d.]+) in the "
+    ("docs/explanation/design.md", r"`--period` seconds in it: (\d+) by default, ([\d.]+) in the "
                        r"profiles", lambda: [
         spec.PERIOD_S, profile("paper").period_s]),
-    ("docs/design.md", r"`--period` seconds in it: \d+ by default, ([\d.]+) in the "
+    ("docs/explanation/design.md", r"`--period` seconds in it: \d+ by default, ([\d.]+) in the "
                        r"profiles", lambda: [
         profile("quick").period_s]),
     ("config/paper.yaml", r"1,000 operators, (\d+) repeats", lambda: [profile("paper").repeats]),
@@ -183,109 +183,112 @@ SENTENCES = [
     ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: "
                                            r"(\d+)\)", lambda: [
         profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "quick")]),
-    ("docs/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
+    ("docs/appendices/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
         profile("paper").experiment("cstream_fig12").blocks()[0].arms[0].model.queue_capacity]),
-    ("docs/peers.md", r"or (\d+) in C-Stream's figures", lambda: [
+    ("docs/how-to/peers.md", r"buffers of (\d+), as our queues", lambda: [
         profile("paper").experiment("cstream_fig13").blocks()[0].arms[0].model.queue_capacity]),
-    ("docs/claims.md", r"holds some (\d+) such claims", lambda: [
-        round(sum(len(paper.claims) for paper in papers().values()), -1)]),
+    ("docs/appendices/claims.md", r"holds (\d+) such claims", lambda: [
+        sum(len(paper.claims) for paper in papers().values())]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
     # -- runs --------------------------------------------------------------------------------------
-    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * stationary.WINDOWS_AGREE_WITHIN]),
+    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * observe.WINDOWS_AGREE_WITHIN]),
     ("README.md", r"at any moment, from 1 to ([\d,]+)", lambda: [MAX_THREADS]),
     ("--help run", r"two windows in a row differ by less than "
-                   r"(\d+) %", lambda: [100 * stationary.WINDOWS_AGREE_WITHIN]),
+                   r"(\d+) %", lambda: [100 * observe.WINDOWS_AGREE_WITHIN]),
     ("--help run", r"kept its number of threads for (\d+) "
                    r"periods", lambda: [control.SETTLED_PERIODS]),
     ("--help run", r"at most (\d+) periods .*? more than (\d+) s\..* limits are (\d+) periods and "
                    r"([\d,]+) s",
      lambda: ADAPTATION),
     ("--help run", r"is measured for (\d+) periods or longer", lambda: [spec.WINDOW_PERIODS]),
-    ("docs/design.md", r"its law has kept its level for (\d+) "
+    ("docs/explanation/design.md", r"its law has kept its level for (\d+) "
                        r"periods", lambda: [control.SETTLED_PERIODS]),
-    ("docs/design.md", r"and for (\d+) periods or 10 times the duration at most \((\d+) "
+    ("docs/explanation/design.md", r"and for (\d+) periods or 10 times the duration at most \((\d+) "
                        r"s\)", lambda: ADAPTATION[:2]),
-    ("docs/design.md", r"then measured for (\d+) periods at least", lambda: [spec.WINDOW_PERIODS]),
-    ("docs/design.md", r"over a window of its last two to (\w+) periods, of ([\d.]+) s at "
+    ("docs/explanation/design.md", r"then measured for (\d+) periods at least", lambda: [spec.WINDOW_PERIODS]),
+    ("docs/explanation/design.md", r"over a window of its last two to (\w+) periods, of ([\d.]+) s at "
                        r"least", lambda: [
-        run.PROFILE_PERIODS, run.SHORTEST_PROFILE_S]),
-    ("docs/design.md", r"drain for at most (\w+) seconds", lambda: [observe.STOP_S]),
-    ("docs/design.md", r"(\d+) ms are measured by default, in (\w+) samples, and a law looks every "
+        laws.PROFILE_PERIODS, laws.SHORTEST_PROFILE_S]),
+    ("docs/explanation/design.md", r"drain for at most (\w+) seconds", lambda: [observe.STOP_S]),
+    ("docs/explanation/simulator.md", r"simulates (\d+) ms of that machine, in (\w+) samples, .* A law looks every "
                        r"(\d+) ms", lambda: [
-        1000 * spec.VIRTUAL_DURATION_S, window.WINDOW_SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
-    ("docs/design.md", r"look every (\w+) quanta, (\d+) "
+        1000 * spec.VIRTUAL_DURATION_S, observe.WINDOW_SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
+    ("docs/explanation/simulator.md", r"look every (\w+) quanta, (\d+) "
                        r"ms", lambda: [spec.MIN_QUANTA_PER_PERIOD, spec.MIN_QUANTA_PER_PERIOD * QUANTUM_MS]),
-    ("docs/design.md", r"A run may have ([\d,]+) real threads", lambda: [thread_room.MOST_THREADS]),
-    ("docs/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) "
+    ("docs/explanation/design.md", r"A run may have ([\d,]+) real threads", lambda: [thread_room.MOST_THREADS]),
+    ("docs/explanation/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) "
                        r"MiB", lambda: [
         QUEUE_CACHE / 2**10, QUEUE_BYTES / 2**10, THREADED_BYTES / 2**20]),
-    ("docs/design.md", r"executes a quarter, (\d+) tuples at least", lambda: [LEAST_RESCHEDULED]),
-    ("docs/laws.md", r"adds a thread if U > `high` \(([\d.]+)\), and takes one away if U < `low` "
+    ("docs/explanation/design.md", r"executes a quarter, (\d+) tuples at least", lambda: [LEAST_RESCHEDULED]),
+    ("docs/explanation/laws.md", r"adds a thread if U > `high` \(([\d.]+)\), and takes one away if U < `low` "
                      r"\(([\d.]+)\)", lambda: [
         setting("utilisation", "high"), setting("utilisation", "low")]),
-    ("docs/laws.md", r"it doubles while that brings (\d+) % more, .*? that differ by (\d+) % begin "
+    ("docs/explanation/laws.md", r"it doubles while that brings (\d+) % more, .*? that differ by (\d+) % begin "
                      r"it anew", lambda: [
         100 * setting("plain_search", "gain"), 100 * setting("plain_search", "change")]),
-    ("docs/laws.md", r"by more than (\d+) % of the swing, the level climbs, by at most (\w+) "
+    ("docs/explanation/laws.md", r"by more than (\d+) % of the swing, the level climbs, by at most (\w+) "
                      r"threads a second", lambda: [
         100 * setting("hill_climbing", "ratio"), setting("hill_climbing", "speed")]),
-    ("docs/laws.md", r"climbs by at most ([\d.]+) threads a period", lambda: [
+    ("docs/explanation/laws.md", r"climbs by at most ([\d.]+) threads a period", lambda: [
         setting("gradient2", "queue") * setting("gradient2", "smoothing")]),
-    ("docs/laws.md", r"within a `bound` \((\d+) s\)", lambda: [setting("aimd", "bound")]),
-    ("docs/laws.md", r"After a change it lets (\w+) "
+    ("docs/explanation/laws.md", r"within a `bound` \((\d+) s\)", lambda: [setting("aimd", "bound")]),
+    ("docs/explanation/laws.md", r"After a change it lets (\w+) "
                      r"periods pass", lambda: [setting("ds2", "warm_up")]),
-    ("docs/laws.md", r"It wants them used to (\d+) %", lambda: [100 * setting("flink", "utilisation")]),
-    ("docs/laws.md", r"a share `tau` \(([\d.]+)\) of "
+    ("docs/explanation/laws.md", r"It wants them used to (\d+) %", lambda: [100 * setting("flink", "utilisation")]),
+    ("docs/explanation/laws.md", r"a share `tau` \(([\d.]+)\) of "
                      r"the period", lambda: [setting("cstream", "tau", Decides.REPLICAS)]),
-    ("docs/laws.md", r"takes in less than `gain` \(([\d.]+)\) "
+    ("docs/explanation/laws.md", r"takes in less than `gain` \(([\d.]+)\) "
                      r"more", lambda: [setting("cstream", "gain", Decides.REPLICAS)]),
-    ("docs/laws.md", r"have stayed the same for (\w+) periods", lambda: [control.SETTLED_PERIODS]),
-    ("docs/simulator.md", r"By default it simulates (\d+) "
+    ("docs/explanation/laws.md", r"have stayed the same for (\w+) periods", lambda: [control.SETTLED_PERIODS]),
+    ("docs/explanation/simulator.md", r"By default it simulates (\d+) "
                           r"ms", lambda: [1000 * spec.VIRTUAL_DURATION_S]),
-    ("docs/simulator.md", r"also after ([\d,]+) tuples", lambda: [drained()]),
-    ("docs/machines.md", r"gives a port back after ([\d,]+) tuples", lambda: [drained()]),
-    ("docs/simulator.md", r"runs on this machine for about (\w+) seconds", lambda: [
+    ("docs/explanation/simulator.md", r"also after ([\d,]+) tuples", lambda: [drained()]),
+    ("docs/reference/machines.md", r"gives a port back after ([\d,]+) tuples", lambda: [drained()]),
+    ("docs/explanation/simulator.md", r"runs on this machine for about (\w+) seconds", lambda: [
         pytest.approx(profiling.SETTLE_S + profiling.LOOK_ROUNDS * profiling.LOOK_S, abs=0.5)]),
-    ("docs/operators.md", r"An operator has up to (\d+) replicas", lambda: [MAX_REPLICAS]),
-    ("docs/graphs.md", r"graphs of more than ([\d,]+) operators", lambda: [MAX_OPERATORS]),
+    ("docs/how-to/operators.md", r"An operator has up to (\d+) replicas", lambda: [MAX_REPLICAS]),
+    ("docs/how-to/graphs.md", r"graphs of more than ([\d,]+) operators", lambda: [MAX_OPERATORS]),
     # -- the validation of the simulator -----------------------------------------------------------
-    ("docs/design.md",
-        r"of this machine: (\d+) cases. Of these (\d+) are .* Another (\d+) are co-routines .* The "
+    ("docs/appendices/simulator-validation.md",
+        r"runs (\d+) cases .* Of these cases (\d+) are .* Another (\d+) are co-routines .* The "
         r"last (\d+) are", validated),
-    ("docs/simulator.md", r"machine at hand: (\d+) cases, .*, (\d+) cases of co-routines, and "
+    ("docs/explanation/simulator.md", r"machine at hand: (\d+) cases, .*, (\d+) cases of co-routines, and "
                           r"(\d+) of pipelines",
         lambda: validated()[1:]),
-    ("docs/design.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more "
+    ("docs/appendices/simulator-validation.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more "
                        r"than (\d+) %", lambda: [
         100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.MIN_ORDERED_DIFFERENCE]),
-    ("docs/simulator-validation.md", r"`validate` runs (\d+) cases", lambda: validated()[:1]),
+    ("docs/appendices/simulator-validation.md", r"`validate` runs (\d+) cases", lambda: validated()[:1]),
     ("--help validate", r"predict the same (\d+) cases", lambda: validated()[:1]),
     # -- benches of laws ---------------------------------------------------------------------------
-    ("docs/laws-bench.md", r"has ([\d,]+) scenarios, of which (\d+) are "
+    ("docs/appendices/laws-bench.md", r"has ([\d,]+) scenarios, of which (\d+) are "
                            r"held out", lambda: scenarios("threads")),
-    ("docs/laws-bench.md", r"has (\d+) scenarios\. (\d+) of them are pipelines", lambda: [
+    ("docs/appendices/laws-bench.md", r"has (\d+) scenarios\. (\d+) of them are pipelines", lambda: [
         scenarios("queues")[0], scenarios("queues")[0] - scenarios("queues")[1]]),
-    ("docs/laws-bench.md", r"has (\d+) scenarios, 60 of each .* only score \((\d+) "
+    ("docs/appendices/laws-bench.md", r"has (\d+) scenarios, 60 of each .* only score \((\d+) "
                            r"scenarios", lambda: scenarios("replicas")),
     # -- graphs ------------------------------------------------------------------------------------
-    ("docs/applications.md", r"`form=figure` \|[^|]*\| (\d+) \| "
+    ("docs/how-to/applications.md", r"`form=figure` \|[^|]*\| (\d+) \| "
                              r"(\d+) \|", lambda: by_hand("login-failures", form="figure")),
-    ("docs/applications.md", r"`form=large` \|[^|]*\| (\d+) \| "
+    ("docs/how-to/applications.md", r"`form=large` \|[^|]*\| (\d+) \| "
                              r"(\d+) \|", lambda: by_hand("login-failures", form="large")),
-    ("docs/applications.md", r"`vwap` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("vwap")),
-    ("docs/applications.md", r"`wiki-word-count` \|[^|]*\| (\d+) \| (\d+) "
+    ("docs/how-to/applications.md", r"`vwap` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("vwap")),
+    ("docs/how-to/applications.md", r"`wiki-word-count` \|[^|]*\| (\d+) \| (\d+) "
                              r"\|", lambda: by_hand("wiki-word-count")),
-    ("docs/applications.md", r"`sources=S` \|[^|]*\| (\d+) S \+ (\d+) \| (\d+) S \+ "
+    ("docs/how-to/applications.md", r"`sources=S` \|[^|]*\| (\d+) S \+ (\d+) \| (\d+) S \+ "
                              r"(\d+) \|", by_sources),
-    *(("docs/graphs.md", rf"\| `{name}` \| ([\d.]+) \|", lambda name=name: [default(Graph.elastic_load_balance, name)])
+    *(("docs/how-to/graphs.md", rf"\| `{name}` \| ([\d.]+) \|", lambda name=name: [default(Graph.elastic_load_balance, name)])
       for name in ("congestion_tolerance", "throughput_tolerance", "measure_period")),
 ]  # fmt: skip
 
 LAWS = {
-    ("docs/laws.md", "**middleware19**"): (Decides.QUEUES, "middleware19"),
-    ("docs/laws-millrace.md", "## Threads"): (Decides.THREADS, "millrace"),
-    ("docs/laws-millrace.md", "## Queues and threads"): (Decides.QUEUES, "millrace"),
-    ("docs/laws-millrace.md", "## Threads and replicas"): (Decides.REPLICAS, "millrace"),
+    ("docs/explanation/laws.md", "**middleware19**"): (Decides.QUEUES, "middleware19"),
+    ("docs/explanation/laws-millrace.md", "## Threads"): (Decides.THREADS, "millrace"),
+    ("docs/explanation/laws-millrace.md", "## Queues and threads"): (Decides.QUEUES, "millrace"),
+    ("docs/explanation/laws-millrace.md", "## Threads and replicas"): (
+        Decides.REPLICAS,
+        "millrace",
+    ),
 }
 """Texts after which the first table of settings is that of a law."""
 

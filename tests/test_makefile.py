@@ -31,6 +31,6 @@ def test_packages_are_fetched_with_the_certificates_of_the_system_where_it_has_a
     )
     words = ["make", "--silent", "--eval", "shown: ; @echo $$UV_SYSTEM_CERTS", "shown"]
     done = subprocess.run(
-        words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False
+        words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.returncode) == (f"{found}\n", 0), done.stderr

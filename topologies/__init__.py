@@ -13,13 +13,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 from harness.graph import Graph
-from harness.graph.values import MAX_OPERATORS, MAX_PAYLOAD
+from harness.graph.values import MAX_OPERATORS, MAX_PAYLOAD, MAX_RATE
 
 Value = int | str
 
@@ -116,7 +117,7 @@ class Topology:
             if name not in parameters:
                 raise UserError(
                     f"topology {self.name} has no parameter "
-                    f"{_shown(name)}{_did_you_mean(name, parameters)}; "
+                    f"{_shown(name)}{did_you_mean(name, parameters)}; "
                     f"its parameters are: {', '.join(parameters)}"
                 )
         values = {
@@ -130,7 +131,7 @@ class Topology:
             shape = ", ".join(
                 f"{name}={value}"
                 for name, value in values.items()
-                if name not in ("cost", "payload")
+                if name not in ("cost", "payload", "rate")
             )
             raise UserError(
                 f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with "
@@ -143,12 +144,21 @@ PAYLOAD = Parameter(
     "payload", 128, "bytes", 0, MAX_PAYLOAD, "what a tuple carries besides its header"
 )
 
+RATE = Parameter(
+    "rate",
+    0,
+    "tuples/s",
+    0,
+    int(MAX_RATE),
+    "of the source, whose tuples are born when they are due; 0: full speed",
+)
+
 
 def find(name: str) -> Topology:
     """Return the topology called `name`. Raises UserError for an unknown name."""
     if name not in TOPOLOGIES:
         raise UserError(
-            f"topology {_shown(name)} is unknown{_did_you_mean(name, TOPOLOGIES)}; topologies are: "
+            f"topology {_shown(name)} is unknown{did_you_mean(name, TOPOLOGIES)}; topologies are: "
             f"{', '.join(TOPOLOGIES)}"
         )
     return TOPOLOGIES[name]
@@ -164,14 +174,6 @@ def build(name: str, values: Mapping[str, Value], seed: int) -> tuple[Graph, dic
     topology = find(name)
     complete = topology.values(values)
     return topology.build(**complete, seed=seed), complete
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    # needed on mistakes only; a measuring process must start fast
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _shown(value: object) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from harness.graph import Graph
 from harness.graph.values import MAX_PORTS
-from topologies import PAYLOAD, Parameter, Topology
+from topologies import PAYLOAD, RATE, Parameter, Topology
 from topologies.costs import COST, work_costs
 
 
-def build(width: int, cost: int | str, payload: int, seed: int) -> Graph:
+def build(width: int, cost: int | str, payload: int, rate: int, seed: int) -> Graph:
     """Return `width` work operators side by side."""
     graph = Graph("data-parallel", payload)
-    source, split = graph.source("source"), graph.split("split", outputs=width)
+    source, split = graph.source("source", rate or None), graph.split("split", outputs=width)
     graph.connect(source, split)
     workers = [
         graph.work(f"work{number}", flop)
@@ -37,6 +37,7 @@ TOPOLOGY = Topology(
         Parameter("width", 100, "work operators", 1, MAX_PORTS, "operators side by side"),
         COST,
         PAYLOAD,
+        RATE,
     ),
     size=lambda width, **_: width + 3,
     build=build,

@@ -1,4 +1,7 @@
-"""Parameters and builder that jobs known from other benchmarks share (docs/applications.md)."""
+"""Parameters and builder that jobs known from other benchmarks share.
+
+docs/how-to/applications.md has their tables.
+"""
 
 from __future__ import annotations
 

@@ -8,16 +8,16 @@ in `data_parallel`.
 from __future__ import annotations
 
 from harness.graph import Graph
-from topologies import PAYLOAD, Parameter, Topology
+from topologies import PAYLOAD, RATE, Parameter, Topology
 from topologies.costs import COST, work_costs
 
 MAX_SIDE = 100_000  # the longest chain, and the most chains
 
 
-def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> Graph:
+def build(width: int, depth: int, cost: int | str, payload: int, rate: int, seed: int) -> Graph:
     """Return `width` chains side by side; `work2.5` is the fifth operator of the second chain."""
     graph = Graph("mix", payload)
-    source, split = graph.source("source"), graph.split("split", outputs=width)
+    source, split = graph.source("source", rate or None), graph.split("split", outputs=width)
     graph.connect(source, split)
     ends = []
     costs = iter(work_costs(cost, width * depth, seed))
@@ -43,6 +43,7 @@ TOPOLOGY = Topology(
         Parameter("depth", 10, "work operators", 1, MAX_SIDE, "length of each chain"),
         COST,
         PAYLOAD,
+        RATE,
     ),
     size=lambda width, depth, **_: width * depth + 3,
     build=build,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from harness.graph import Graph
 from harness.graph.values import MAX_OPERATORS
-from topologies import PAYLOAD, Parameter, Topology
+from topologies import PAYLOAD, RATE, Parameter, Topology
 from topologies.costs import COST, work_costs
 
 
-def build(operators: int, cost: int | str, payload: int, seed: int) -> Graph:
+def build(operators: int, cost: int | str, payload: int, rate: int, seed: int) -> Graph:
     """Return a chain of `operators` work operators."""
     graph = Graph("pipeline", payload)
-    last = graph.source("source")
+    last = graph.source("source", rate or None)
     for number, flop in enumerate(work_costs(cost, operators, seed), start=1):
         work = graph.work(f"work{number}", flop)
         graph.connect(last, work)
@@ -33,12 +33,13 @@ TOPOLOGY = Topology(
             "operators",
             100,
             "work operators",
-            1,
+            0,
             MAX_OPERATORS - 2,
-            "length of the chain; source and sink not counted",
+            "length of the chain; source and sink not counted, which 0 leaves alone",
         ),
         COST,
         PAYLOAD,
+        RATE,
     ),
     size=lambda operators, **_: operators + 2,
     build=build,

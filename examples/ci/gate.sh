@@ -33,7 +33,7 @@ end() { # code: says what it means
         5) say "NOT MEASURED: head does not build, or a cell gave no number; that is no pass" ;;
         6) say "HOST UNSTABLE: base differs from itself here, and no cell was proven slower; start the job again, or take another runner" ;;
         7) say "WRONG RESULTS: head loses, doubles or harms what it processes; how fast it is does not matter" ;;
-        130) say "interrupted" ;;
+        129 | 130 | 143) say "interrupted" ;;
         *) say "the gate itself failed, with exit code $1" ;;
     esac
     exit "$1"
@@ -76,5 +76,5 @@ mkdir -p "$out" || end 70
 echo '*' > "$out/.gitignore" # a head with files that git does not know would count as changed
 code=0
 $gate gate --base "$GATE_BASE" --head "$head" \
-    --json "$out/verdict.json" --markdown "$out/verdict.md" --junitxml "$out/verdict.xml" --sarif "$out/verdict.sarif" --explain "$out/explain" "$@" || code=$?
+    --json "$out/verdict.json" --report "$out/verdict.md" --junitxml "$out/verdict.xml" --sarif "$out/verdict.sarif" --explain "$out/explain" "$@" || code=$?
 end "$code"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from harness.engine.left_out import TRUNCATED
 from harness.errors import RunFailed, UserError
+from harness.files.encodings import unread_encoding
 from harness.files.given import OTHER_KINDS, read_given
 from harness.graph.functions.compiled import StepFunction
 from harness.operators.compiled import Compiled
@@ -29,6 +30,10 @@ PATIENCE_S = 0.1  # for which a live stream gathers a piece, and waits for room
 HEAD = 2**20  # bytes that are looked at before a job begins
 GZIP = b"\x1f\x8b"
 PACKED_BYTES_AT_ONCE = 2**14  # packed bytes that are unpacked at a time
+
+
+Check = Callable[[str, bytes], None]
+"""Raises UserError for a path whose first MiB is no input of an application."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,7 @@ def read_input(path: str) -> GivenInput:
             "cycles, --duration and --repeats"
         )
     data = read_given(path, MOST_BYTES)
+    _check_encoding(path, data)
     if not data.startswith(GZIP):
         return GivenInput(data, False)
     pieces, size, unpacker = [], 0, Unpacker()
@@ -95,6 +101,25 @@ def read_input(path: str) -> GivenInput:
     return GivenInput(b"".join(pieces), unpacker.truncated)
 
 
+def read_or_generate(path: str, generate: Callable[[], bytes], check: Check) -> tuple[bytes, bool]:
+    """Return what is in a file, checked by its first MiB, or what is generated if `path` is empty;
+    and True if it is truncated. Raises UserError as `read_input` and `check`.
+    """
+    if not path:
+        return generate(), False
+    given = read_input(path)
+    _check_lines(path, given.data[:HEAD], check)
+    return given.data, given.truncated
+
+
+def _check_lines(path: str, head: bytes, check: Check) -> None:
+    """Check the beginning of an input of lines. One line that fills it says nothing about those
+    behind it: a run counts that one as broken.
+    """
+    if len(head) < HEAD or b"\n" in head:
+        check(path, head)
+
+
 def is_stream(path: str) -> bool:
     """Return True for standard input, a pipe or a device."""
     if path == STANDARD:
@@ -103,6 +128,12 @@ def is_stream(path: str) -> bool:
         return stat.S_IFMT(Path(path).stat().st_mode) in OTHER_KINDS
     except (OSError, ValueError):
         return False
+
+
+def _check_encoding(path: str, head: bytes) -> None:
+    """Raise UserError for an input that begins in an encoding that is not read."""
+    if (reason := unread_encoding(head)) is not None:
+        raise UserError(f"{path}: {reason}")
 
 
 def _before_damage(unpacker: zlib._Decompress, piece: bytes | memoryview) -> bytes:
@@ -196,6 +227,7 @@ class StreamedInput:
         self._ended = not raw
         if raw and not self._begun:
             self._begun = True
+            _check_encoding(self.path, raw)
             self._unpacker = Unpacker() if raw.startswith(GZIP) else None
         return [raw] if self._unpacker is None else list(self._unpacker.pieces(raw))
 
@@ -213,6 +245,8 @@ class StreamedInput:
                     gathered, size = [], 0
         except OSError as problem:
             self._problem = f"{self.path}: cannot be read: {problem.strerror}"
+        except UserError as problem:
+            self._problem = str(problem)
         self._put(b"".join(gathered))
         self.source.end_pieces()
 
@@ -221,6 +255,16 @@ class StreamedInput:
             while not self.source.put_piece(content[begin : begin + PIECE], PATIENCE_S):
                 if self._stopping.is_set():
                     return
+
+
+def checked_stream(path: str, check: Check) -> StreamedInput:
+    """Return an input of lines that is read once; its first MiB is checked unless there is nothing,
+    or it arrives as time goes on. Raises UserError as `check`.
+    """
+    stream = StreamedInput(path)
+    if not stream.live and (head := stream.head(lambda _: False)):
+        _check_lines(path, head[:HEAD], check)
+    return stream
 
 
 def source_of(

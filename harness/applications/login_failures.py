@@ -12,7 +12,13 @@ import random
 from functools import partial
 
 from harness.applications import login
-from harness.applications.given_input import StreamedInput, read_input, source_of, truncated_inputs
+from harness.applications.given_input import (
+    StreamedInput,
+    checked_stream,
+    read_or_generate,
+    source_of,
+    truncated_inputs,
+)
 from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.schema import Schema
@@ -98,21 +104,14 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
 
     Raises UserError, in one line, for a file without any line of a log.
     """
-    if not path:
-        return generate(records, seed), False
-    given = read_input(path)
-    _check(path, given.data[: 2**20])
-    return given.data, given.truncated
+    return read_or_generate(path, lambda: generate(records, seed), _check)
 
 
 def stream_of(path: str) -> StreamedInput:
     """Return a log that is read once, as a stream. Raises UserError for a file without any line of
     a log.
     """
-    stream = StreamedInput(path)
-    if not stream.live:
-        _check(path, stream.head(lambda _: False))
-    return stream
+    return checked_stream(path, _check)
 
 
 def _check(path: str, head: bytes) -> None:

@@ -83,7 +83,7 @@ NAMES = {
 TRADE, QUOTE, TITLE, OTHER, BROKEN, ONE_SIDED = range(6)
 """Counters of a parser."""
 
-MOST_COLUMNS = 64
+MOST_COLUMNS, MOST_HEADER = 64, 2**14  # of a header; its bytes
 
 COSTS = {"lines": 120, "parse": 400, "sums": 150, "index": 200, "other": 60}
 """Approximate cost of a tuple [FLOP], for the size of batches."""
@@ -130,7 +130,9 @@ def columns_of(text: bytes) -> dict[str, int]:
     """Return the numbers of the necessary columns, by the header. Raises ValueError if one is
     missing.
     """
-    first = text[: 2**14].decode("utf-8-sig", errors="replace")
+    if len(text) > MOST_HEADER and b"\n" not in text[:MOST_HEADER]:
+        raise ValueError(f"its first line must have at most {MOST_HEADER:,} bytes")
+    first = text[:MOST_HEADER].decode("utf-8-sig", errors="replace")
     try:
         header = [name.strip() for name in next(csv.reader(StringIO(first, newline="")), [])]
     except csv.Error as problem:

@@ -15,7 +15,13 @@ from itertools import accumulate
 from pathlib import Path
 
 from harness.applications import wiki
-from harness.applications.given_input import StreamedInput, read_input, source_of, truncated_inputs
+from harness.applications.given_input import (
+    StreamedInput,
+    checked_stream,
+    read_or_generate,
+    source_of,
+    truncated_inputs,
+)
 from harness.connectors import EventSource, WebSocketSink
 from harness.connectors.received import Received
 from harness.errors import UserError
@@ -52,21 +58,14 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
 
     Raises UserError, in one line, for a file without any change.
     """
-    if not path:
-        return generate(records, seed), False
-    given = read_input(path)
-    _check(path, given.data[: 2**20])
-    return given.data, given.truncated
+    return read_or_generate(path, lambda: generate(records, seed), _check)
 
 
 def stream_of(path: str) -> StreamedInput:
     """Return recent changes that are read once, as a stream. Raises UserError for a file without
     any change.
     """
-    stream = StreamedInput(path)
-    if not stream.live:
-        _check(path, stream.head(lambda _: False))
-    return stream
+    return checked_stream(path, _check)
 
 
 def _check(path: str, head: bytes) -> None:

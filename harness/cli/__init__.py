@@ -8,7 +8,8 @@ modules in `SUBCOMMANDS`; one that has `TAKES_COMMAND` gets the words behind `--
 None if there is no `--`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad
-input, reported in one line; 130 interrupted. `gate` has more, and 1 means one thing only there.
+input, reported in one line; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP. `gate` has
+more, and 1 means one thing only there.
 """
 
 from __future__ import annotations
@@ -22,19 +23,22 @@ from types import ModuleType
 
 from harness import __version__
 from harness.cli.arguments import shown
+from harness.cli.ending import ended_like_ctrl_c, exit_code
 from harness.cli.extras import missing_extra
 from harness.cli.parser import OneLineParser
 from harness.errors import TRACEBACK, RunFailed, UserError, show_traceback
 from harness.files.checked_yaml import did_you_mean
 from harness.files.instructions import missing
-from harness.files.places import HARNESS, IS_INSTALLED
+from harness.files.places import HARNESS, IS_INSTALLED, other_owner
 from harness.terminal.output import accept_any_text, tell
 
 COMMANDS: dict[str, str] = {
     "run": "run one topology or graph file under one threading model and report it",
     "compare": "find out which threading model is the fastest for a graph, and how surely",
+    "advise": "say which threading model, threads, queues and replicas a graph should have",
     "watch": "show a run while it adapts, and write a page that plays it again",
     "explain": "say where a run's time goes, and what bounds its throughput",
+    "profile": "measure what the operators of a graph cost, for simulated runs of it",
     "topologies": "list the topologies with their parameters, defaults and units",
     "models": "list the threading models with their options",
     "machines": "list the machines that can be simulated, or the constants of one",
@@ -42,14 +46,18 @@ COMMANDS: dict[str, str] = {
     "laws": "compare control laws on the SASO bench, replay a trace, list them",
     "show": "draw a topology or graph file with its queues and threads under a model",
     "sweep": "measure an experiment, or one block of it",
+    "bundle": "pack experiments for a machine without a network, which measures with one command",
     "aggregate": "turn the records of runs into tables (Spark)",
     "plot": "draw a figure from the tables",
+    "report": "write the figures that are made, with captions, claims and data, as one page",
     "claims": "check the papers' claims against the tables",
     "validate": "compare what the simulator predicts of this machine with what it measures",
     "gate": "compare the speed of two versions of a program, for CI: slower, fine, or cannot tell",
     "doctor": "say what disturbs measurements on this machine, and what to do about it",
     "init": "write a graph, operator, experiment or suite to start from",
     "completion": "print the completion script of a shell",
+    "repro": "reproduce figures one by one; says first what time, disk and memory each needs",
+    "artifact": "write the appendix of an artifact, or a run as an RO-Crate",
     "figures": "make the figures: measure, aggregate and draw what is not up to date",
 }
 
@@ -101,6 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if (lacks := _lacks()) is not None:
         tell(f"millrace: {lacks}")
         return 1
+    if (owner := other_owner()) is not None:
+        tell(f"millrace: the environment in .venv belongs to {owner}; rm -r .venv, then make build")
     try:
         module = importlib.import_module(f"harness.cli.{name}")
     except ModuleNotFoundError as error:
@@ -142,7 +152,8 @@ def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
     if args.traceback:
         os.environ[TRACEBACK] = "1"
     try:
-        return module.run(args)
+        with ended_like_ctrl_c():
+            return module.run(args)
     except ModuleNotFoundError as error:
         lacks = missing_extra(error, name.removeprefix("millrace "))
         if lacks is None:
@@ -166,4 +177,7 @@ def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
         return 2  # what was given: already the question whether there is such a file may be refused
     except KeyboardInterrupt as interrupt:  # it may say how far the command was
         tell(f"{name}: interrupted {interrupt}".rstrip())
-        return 130
+        # An interrupt that passes through code from a string, as an import of a dataclass has,
+        # makes CPython end with SIGINT although we caught it. The next such code undoes that.
+        exec("")
+        return exit_code()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "turn the records of runs into tables (Spark)"
 DESCRIPTION = """\
-Reads every *.jsonl file under --records, however deep, and writes into --tables, as Parquet:
+Reads every *.jsonl file under --records, however deep, or in an archive that was measured with a
+bundle, and writes into --tables, as Parquet:
   throughput   mean, deviation and 95 % interval of each arm of each cell, over all correct runs,
                with how many of them settled
   samples      every run as a time series
@@ -42,7 +43,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--records", required=True, metavar="DIR", help="directory or URL of the records (*.jsonl)"
+        "--records", required=True, metavar="DIR", help="directory, .tar.gz or URL of the records"
     )
     parser.add_argument(
         "--tables", required=True, metavar="DIR", help="directory or URL that the tables go to"
@@ -81,12 +82,14 @@ def run(args: argparse.Namespace) -> int:
     if args.ahead and args.config is None:
         raise UserError("--ahead needs --config: it names the other experiments")
 
+    from harness.bundle.brought import folder_of
     from harness.spark.session import resolve
     from harness.spark.storage import check_records
 
     resolve(settings, os.environ)  # report mistakes before Spark starts, which takes seconds
-    check_records(args.records)
-    summary = _with_others(args, settings) if args.ahead else _alone(args, settings)
+    with folder_of(args.records) as args.records:
+        check_records(args.records)
+        summary = _with_others(args, settings) if args.ahead else _alone(args, settings)
     apart = (
         f"{summary.failed} failed, {summary.unsettled} unsettled, {summary.quarantined} quarantined"
     )

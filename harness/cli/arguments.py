@@ -8,7 +8,8 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from harness.errors import UserError
@@ -17,6 +18,8 @@ from harness.files.places import CONFIG
 MAX_DURATION_S = 86400.0
 SHORTEST_DURATION_S = 0.01
 SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
+
+MAX_SEED = 2**63 - 1
 
 AUTO = "auto"  # value of an option whose number the command finds itself
 
@@ -47,6 +50,17 @@ def profile_of(args: argparse.Namespace) -> str:
             "--config names a profile of your own"
         )
     return str(path)
+
+
+def add_seed_argument(parser: argparse.ArgumentParser, of: str, default: int = 0) -> None:
+    """Add `--seed`, of what is drawn at random."""
+    parser.add_argument(
+        "--seed",
+        type=whole(0, MAX_SEED),
+        default=default,
+        metavar="N",
+        help=f"seed of {of} (default: %(default)s)",
+    )
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
@@ -140,6 +154,24 @@ def check_writable(option: str, path: str) -> None:
         raise UserError(
             f"{option} {shown(path)}: not the name of a file: {error.__class__.__name__}"
         ) from error
+
+
+def check_apart(written: Sequence[tuple[str, str]], read: Mapping[str, object]) -> None:
+    """Raise UserError for a file that would be written over another one of the same command.
+    `written`: options with their files; `read`: parameters, which may name files.
+    """
+    named: dict[Path, str] = {}
+    for name, value in read.items():
+        with suppress(OSError, ValueError):  # a text that can be no file's name
+            if Path(str(value)).is_file():
+                named[Path(str(value)).resolve()] = f"{name}={value}"
+    for option, path in written:
+        target = Path(path).resolve()
+        if target.exists() and not target.is_file():
+            continue  # a device or a pipe takes all that comes
+        if target in named:
+            raise UserError(f"{option} {path!r} must be another file than {named[target]}")
+        named[target] = f"{option} {path}"
 
 
 def shown(text: str, most: int = 40) -> str:

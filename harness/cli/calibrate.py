@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.arguments import check_writable
+from harness.cli.parser import add_json, write_json
 from harness.errors import RunFailed, UserError
 from harness.files.places import CONFIG, IS_INSTALLED, own_config
 from harness.files.whole import write_whole
 from harness.terminal.output import say
 from harness.terminal.progress_line import ProgressLine
+from harness.terminal.table import aligned_rows
 
 if TYPE_CHECKING:
     from harness.calibration.probes import Group
@@ -55,7 +56,7 @@ examples:
   millrace calibrate
   millrace calibrate --only lines --only copies
   millrace calibrate --output /tmp/mine.yaml --software /tmp/runtime.yaml
-  millrace calibrate --json | jq '.machine["transfer.load.same_chip"]'
+  millrace calibrate --json - | jq '.machine["transfer.load.same_chip"]'
 """
 
 MACHINE = own_config() / "machines" / "local.yaml"
@@ -92,11 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="GROUP",
         help=f"one of: {', '.join(GROUPS)}; may be repeated",
     )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="write what was found as JSON to stdout in place of the table",
-    )
+    add_json(parser, "what was found")
     # tests: one round that does almost nothing
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
 
@@ -125,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     )
     before = CpuCounters.now()
     try:
-        with ProgressLine(len(groups)) as line:
+        with ProgressLine() as line:
             seen = measure(groups, setting, 1 if args.quick else ROUNDS, BUDGET_S, line.show)
     except OSError as error:
         raise RunFailed(f"the system refuses a probe: {error.strerror}") from error
@@ -153,19 +150,10 @@ def run(args: argparse.Namespace) -> int:
     notices = [*_notices(host, seen, others, moved), *_of_another_cpu(machine_base, kept)]
     for notice in notices:
         print(f"millrace calibrate: {notice}", file=sys.stderr, flush=True)
-    if args.json:
+    if args.json is not None:
         states = {"visits": seen.visits, "left_out": seen.left_out}
-        say(
-            json.dumps(
-                {
-                    "machine": _plain(machine),
-                    "software": _plain(software),
-                    **states,
-                    "notices": notices,
-                },
-                indent=2,
-            )
-        )
+        made = {"machine": _plain(machine), "software": _plain(software)}
+        write_json(args.json, made | states | {"notices": notices})
     else:
         say("\n".join([*_table(found), *(f"wrote {path}" for path in files)]))
     return 0
@@ -311,5 +299,4 @@ def _table(found: Mapping[str, MeasuredConstant]) -> list[str]:
         (path, f"{one.value:.4g}", f"{one.low:.4g} .. {one.high:.4g}")
         for path, one in found.items()
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [f"{path:<{widths[0]}}  {value:>{widths[1]}}  {span}" for path, value, span in rows]
+    return aligned_rows(rows, right=[1])

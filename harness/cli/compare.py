@@ -4,47 +4,42 @@ from __future__ import annotations
 
 import argparse
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.cli.arguments import (
     SHORTEST_DURATION_S,
     SHORTEST_VIRTUAL_S,
     check_length,
     check_writable,
-    seconds,
-    span,
-    warmup,
-    whole,
 )
 from harness.cli.compare_progress import stage
-from harness.cli.ending import ended_like_ctrl_c
+from harness.cli.contest_arguments import add_contest_arguments
+from harness.cli.extras import need
+from harness.cli.lengths import add_length_arguments
+from harness.cli.parser import add_old_spelling
 from harness.cli.place import add_place_arguments, parse_constants
+from harness.cli.profile_option import add_profile_argument, profile_of_asked
 from harness.cli.settings import add_topology_argument, parse_settings
 from harness.compare.contest import By, Contender, Contest
+from harness.compare.entrants import DURATION_S, PERIOD_S, RunTerms, entrant, execute, graph_of
 from harness.compare.standing import ALPHA
-from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS
 from harness.errors import RunFailed, UserError
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.spec import VIRTUAL_DURATION_S, Run, virtual_period_s
+from harness.measurement.spec import Run
 from harness.models import MODELS
 from harness.terminal.output import say, tell
 
 if TYPE_CHECKING:
     from harness.experiments.experiment import Arm
     from harness.graph import Graph
-    from harness.measurement.subject import Subject
 
 SUMMARY = "find out which threading model is the fastest for a graph, by how much and how surely"
 
-BUDGET_S = 300.0
-DURATION_S = 0.5  # of a run: many short runs tell more than few long ones
-PERIOD_S = SHORTEST_S  # of laws: a run of an elastic arm takes dozens of periods
-MAX_SEED = 2**63 - 1
 
 DESCRIPTION = """\
 Runs the arms in random order, each run in a process of its own, until the best arm can be
@@ -55,12 +50,12 @@ more. A live table shows each arm's ratio to the best one, and the last line say
   distinguished from it
 
 All that a call says holds together with 95 %, however many arms it has, however often it looks at
-its numbers, and although the best arm is chosen by them (docs/compare.md). Runs come in blocks of
-two of each arm; three or four blocks are the least that can decide.
+its numbers, and although the best arm is chosen by them (docs/how-to/compare.md). Runs come in
+blocks of two of each arm; three or four blocks are the least that can decide.
 
 Without --model and --peer, all models that can run the graph are compared. An arm is
-MODEL:OPTION=VALUE,..., with the options of an arm in an experiment (docs/options.md); a list
-[V,V] makes an arm of each value, and name=NAME gives an arm a name.
+MODEL:OPTION=VALUE,..., with the options of an arm in an experiment (docs/reference/options.md); a
+list [V,V] makes an arm of each value, and name=NAME gives an arm a name.
 
 If a source has a rate, arms are compared by their 99 % latency at that rate. Each arm then also
 runs with its sources at full speed, which shows the highest rate that it sustains.
@@ -105,56 +100,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="another runtime as an arm: asyncio, go, java and others (docs/peers.md); may be "
-        "repeated",
+        help="another runtime as an arm: asyncio, go, java and others (docs/how-to/peers.md); "
+        "may be repeated",
     )
-    parser.add_argument(
-        "--by",
-        choices=[str(each) for each in By],
-        help="compare by throughput, or by 99 %% latency (default: latency if a source has a rate)",
-    )
-    parser.add_argument(
-        "--budget",
-        type=span,
-        default=BUDGET_S,
-        metavar="TIME",
-        help="longest time for all, such as 90s, 3m or 1h (default: 5m)",
-    )
-    parser.add_argument(
-        "--duration",
-        type=seconds(0.0),
-        metavar="S",
-        help=f"seconds to measure in a run (default: {DURATION_S:g}; simulated: "
-        f"{VIRTUAL_DURATION_S:g} s of virtual time)",
-    )
-    parser.add_argument(
-        "--warmup",
-        type=warmup,
-        default="auto",
-        metavar="auto|S",
-        help="seconds to run before measuring; auto (the default): until the run is stationary",
-    )
-    parser.add_argument(
-        "--period",
-        type=seconds(0.0),
-        metavar="S",
-        help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; simulated: "
-        "as millrace run)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole(0, MAX_SEED),
-        default=0,
-        metavar="N",
-        help="seed of what the topology draws at random, and of the order of the runs (default: 0)",
-    )
-    parser.add_argument(
-        "--allow-threads",
-        type=whole(1, MOST_ALLOWED),
-        metavar="N",
-        help=f"real threads that a run may have (default: {MOST_THREADS})",
-    )
+    add_contest_arguments(parser)
+    add_length_arguments(parser, DURATION_S, PERIOD_S)
     add_place_arguments(parser)
+    add_profile_argument(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page with tables and a picture")
     parser.add_argument("--png", metavar="FILE", help="write the picture")
     parser.add_argument(
@@ -163,10 +115,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the tables in this format, to -o or in place of the report",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="file of --export")
-    parser.add_argument("--records", metavar="FILE", help="write the record of each run (JSON)")
+    parser.add_argument("--record", metavar="FILE", help="write the record of each run (JSON)")
+    add_old_spelling(parser, "--records", "--record")
 
 
-@ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
     """Compare. Raises UserError for bad input, RunFailed if an arm failed or a file cannot be
     written.
@@ -176,12 +128,15 @@ def run(args: argparse.Namespace) -> int:
     from harness.measurement.lock import measuring_lock
 
     try:
-        with nullcontext() if contests[0].simulated else measuring_lock(tell), stage() as audience:
+        with (
+            nullcontext() if contests[0].simulated else measuring_lock(tell),
+            stage("millrace compare") as audience,
+        ):
             left_s = args.budget
             for place, contest in enumerate(contests):
                 contest.budget_s = left_s / (len(contests) - place)
                 audience.begin(contest)
-                contest.compare(_execute, audience)
+                contest.compare(execute, audience)
                 left_s = max(0.0, left_s - contest.elapsed_s)
     finally:
         begun = [contest for contest in contests if contest.started_s is not None]
@@ -191,14 +146,6 @@ def run(args: argparse.Namespace) -> int:
     if failed:
         raise RunFailed(f"{failed[0].name} failed: {failed[0].failure}")
     return 0
-
-
-def _execute(run: Run, announce: Callable[[str], None]) -> dict[str, Any]:
-    from harness.measurement.run import run_in_fresh_process, run_once
-
-    if run.simulated:
-        return run_once(run, announce=announce)
-    return run_in_fresh_process(run, announce=announce)
 
 
 # -- what is asked for -----------------------------------------------------------------------------
@@ -214,6 +161,16 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
     shortest_s = SHORTEST_VIRTUAL_S if place.simulated else SHORTEST_DURATION_S
     check_length("duration", args.duration, shortest_s)
     check_length("period", args.period, SHORTEST_VIRTUAL_S if place.simulated else SHORTEST_S)
+    terms = RunTerms(
+        place,
+        "compare",
+        args.duration,
+        args.period,
+        args.warmup,
+        constants,
+        args.seed,
+        args.allow_threads,
+    )
     arms = _arms(args, place)
     swept = {name: text.split(",") for name, text in parse_settings(args.set).items()}
     for name, values in swept.items():
@@ -222,8 +179,11 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
     choices = list(product(*swept.values()))
     for values in choices:
         subject = find_subject(args.topology, dict(zip(swept, values, strict=True)), args.seed)
-        runs = [(arm, _run_of(arm, subject, place, constants, args)) for arm in arms]
-        graph = _graph(runs[0][1], subject)
+        graph = graph_of(subject, terms)
+        if profile := profile_of_asked(args, place, subject, graph):
+            terms = replace(terms, profile=profile)
+            graph = graph_of(subject, terms)
+        runs = [(arm, words, terms.run_of(arm, subject)) for arm, words in arms]
         contenders = list(_contenders(runs, graph, bool(args.model or args.peer)))
         if len(contenders) < 2:
             raise UserError(f"two arms at least must be able to run {args.topology!r}")
@@ -238,6 +198,7 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
             args.budget,
             zlib.crc32(f"{args.seed}/{subject.cell}".encode()),
             offered,
+            explains=True,
         )
 
 
@@ -266,107 +227,45 @@ def _arms(args: argparse.Namespace, place: Place) -> list[tuple[Arm, str]]:
     return [(arm, in_words(arm)) for arm in arms]
 
 
-def _run_of(
-    named: tuple[Arm, str],
-    subject: Subject,
-    place: Place,
-    constants: dict[str, float],
-    args: argparse.Namespace,
-) -> Run:
-    arm, _ = named
-    period_s = args.period or (virtual_period_s(arm.model) if place.simulated else PERIOD_S)
-    usual_s = VIRTUAL_DURATION_S if place.simulated else DURATION_S
-    return Run(
-        subject.topology,
-        subject.given,
-        arm.model,
-        place,
-        duration_s=arm.duration_s or args.duration or usual_s,
-        period_s=period_s,
-        warmup=args.warmup,
-        constants=constants,
-        seed=args.seed,
-        experiment="compare",
-        cell=subject.cell,
-        arm=arm.name,
-        graph_file=subject.file,
-        digest=subject.digest,
-        allow_threads=args.allow_threads,
-    )
-
-
-def _graph(run: Run, subject: Subject) -> Graph:
-    from harness.measurement.subject import build_subject
-
-    return subject.graph or build_subject(run)[0]
-
-
 def _contenders(
-    runs: Sequence[tuple[tuple[Arm, str], Run]], graph: Graph, explicit: bool
+    runs: Sequence[tuple[Arm, str, Run]], graph: Graph, explicit: bool
 ) -> Iterator[Contender]:
     """Yield the arms that can run a graph, and say in a line what was changed, or left out.
 
     `explicit`: the user named the arms, so one that cannot run is an error.
     """
-    from harness.experiments.arms import in_words
-
-    seen: dict[str, str] = {}
-    for (arm, words), run in runs:
+    seen: set[str] = set()
+    for arm, words, run in runs:
         try:
-            fitted, note = _fitted(run, graph)
+            made = entrant(arm, words, run, graph)
         except UserError as error:
             if explicit:
                 raise UserError(f"arm {arm.name}: {error}") from error
             tell(f"millrace compare: {arm.name} is left out: {error}")
             continue
-        if fitted.arm in seen:
-            tell(f"millrace compare: {arm.name} is left out: it runs as {fitted.arm} ({note})")
+        (note,) = made.notes or ("",)
+        if made.name in seen:
+            tell(f"millrace compare: {arm.name} is left out: it runs as {made.name} ({note})")
             continue
-        seen[fitted.arm] = arm.name
+        seen.add(made.name)
         if note:
             tell(f"millrace compare: {arm.name}: {note}")
-            words = in_words(replace(arm, name=fitted.arm, model=fitted.model))
-        yield Contender(fitted.arm, words, fitted, notes=[note] if note else [])
-
-
-def _fitted(run: Run, graph: Graph) -> tuple[Run, str]:
-    """Return a run as the graph allows it, and what was changed for which reason; "" for nothing.
-
-    Raises UserError if it cannot be run.
-    """
-    from harness.measurement.prepare import check_run, raised, with_room
-    from harness.measurement.spec import PeerModel, arm_name
-    from harness.models import with_level
-
-    if isinstance(run.model, PeerModel):
-        from harness.peers.plan import plan_of
-
-        plan_of(graph, 1, None)
-        return run, ""
-    usual = run.arm == arm_name(run.model)
-    run = with_room(run, graph)
-    layout = check_run(run, graph)
-    if layout is None:
-        return run, ""
-    asked = getattr(run.model, "threads", None)
-    told = raised(layout, asked, layout.pool.threads)
-    fitted = replace(run, model=with_level(run.model, layout.pool))
-    if usual:
-        fitted = replace(fitted, arm=arm_name(fitted.model))
-    return fitted, "" if told is None else f"threads {told}"
+        yield made
 
 
 # -- what was found --------------------------------------------------------------------------------
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    for option in ("html", "png", "output", "records"):
+    for option in ("html", "png", "output", "record"):
         if getattr(args, option) is not None:
             check_writable(f"--{option}", getattr(args, option))
     if args.output is not None and args.export is None:
         raise UserError(f"-o {args.output!r} needs --export, which says in what format")
     if args.png is not None and not args.png.endswith(".png"):
         raise UserError(f"--png must name a file ending in .png, not {args.png!r}")
+    if args.html is not None or args.png is not None:
+        need("matplotlib")
 
 
 def _report(args: argparse.Namespace, contests: Sequence[Contest]) -> None:
@@ -374,16 +273,20 @@ def _report(args: argparse.Namespace, contests: Sequence[Contest]) -> None:
     from harness.compare import report
     from harness.files.whole import write_whole
 
-    if args.records is not None:
+    if args.record is not None:
         from harness.measurement.records import write_records
 
         records = [
             record
             for contest in contests
             for arm in contest.contenders
-            for record in (*arm.records, *arm.at_full_speed)
+            for record in (
+                *([arm.explained] if arm.explained else []),
+                *arm.records,
+                *arm.at_full_speed,
+            )
         ]
-        write_records(args.records, records)
+        write_records(args.record, records)
     if args.export is not None:
         from harness.compare.export import export
 

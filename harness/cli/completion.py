@@ -19,7 +19,7 @@ examples:
   millrace completion zsh > ~/.zfunc/_millrace
       the same for zsh, if ~/.zfunc is in its fpath"""
 
-FILES = ("FILE", "PATH", "PATH|-", "DIR", "TOPOLOGY", "EXPERIMENT", "FIGURE", "RECORD", "RECORDS")
+FILES = ("FILE", "PATH", "FILE|-", "DIR", "TOPOLOGY", "EXPERIMENT", "FIGURE", "RECORD", "RECORDS")
 """Arguments that may be a file, by their names in the help."""
 
 

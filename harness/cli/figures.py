@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.cli import report
 from harness.cli.arguments import add_profile_arguments, profile_of
-from harness.errors import RunFailed, UserError
-from harness.terminal.output import say
+from harness.cli.ending import ended_by
+from harness.cli.parser import add_old_spelling
+from harness.errors import UserError
+from harness.terminal.output import say, tell
 
 if TYPE_CHECKING:
     from harness.experiments.config import Config
@@ -26,7 +30,7 @@ figures that are made on request: applications, elastic_levels, multilevel, peer
 Storm in the quick size. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png` does the same.
 
 examples:
-  millrace figures                 all figures of the quick profile, in about 16 minutes on two CPUs
+  millrace figures                 all figures of the quick profile, in about 15 minutes on two CPUs
   millrace figures pldi17_fig9     one figure; only its experiment is measured
   millrace figures --size paper    the sizes of the papers, in about 17 hours on two CPUs
   millrace figures --report        the figures with captions as one page, results/report.html
@@ -48,21 +52,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_profile_arguments(parser)
     parser.add_argument(
-        "--cores",
+        "--jobs",
         default="all",
         metavar="N",
-        help="cores for jobs other than measuring (default: all)",
+        help="jobs at a time besides measuring, a core each (default: all cores)",
     )
+    add_old_spelling(parser, "--cores", "--jobs")
     parser.add_argument(
-        "--dry-run", action="store_true", help="count what would be done, and say why"
+        "--dry-run",
+        action="store_true",
+        help="count what would be done, and say why, and what time, disk and memory it needs",
     )
     parser.add_argument(
         "--report",
         nargs="?",
         const=IN_RESULTS,
         metavar="FILE",
-        help="write a report, .html or .zip, when the figures are made (without FILE: report.html "
-        "in the profile's results)",
+        help="write the page of `millrace report` when the figures are made (without FILE: "
+        "report.html in the profile's results)",
     )
 
 
@@ -75,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
     profile = profile_of(args)
     config = load_config(profile)
-    report = config.report if args.report == IN_RESULTS else args.report
+    page = None if args.report is None else report.page_of(config, "--report", args.report)
     targets = [file for word in args.target for file in _files(config, word)]
     for line in left_out(_shown(config, _made(config, targets))):
         print(line, file=sys.stderr)
@@ -83,44 +90,54 @@ def run(args: argparse.Namespace) -> int:
     missing = _missing(config, _made(config, targets))
     unusable = _unusable(config, _made(config, targets))
     wanted = [*_made(config, targets), *missing] if missing else targets
-    if args.cores != "all" and not (
-        args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0
+    if args.jobs != "all" and not (
+        args.jobs.isascii() and args.jobs.isdigit() and int(args.jobs) > 0
     ):
-        raise UserError(f"--cores must be a whole number of 1 or more, or all, not {args.cores!r}")
-    if report is not None and Path(report).suffix not in (".html", ".zip"):
-        raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
+        raise UserError(f"--jobs must be a whole number of 1 or more, or all, not {args.jobs!r}")
     common = [
         "--snakefile",
         str(HARNESS / "workflow" / "Snakefile"),
         "--configfile",
         profile,
         "--cores",
-        args.cores,
+        args.jobs,
     ]
     # profiles/default explains the next two lines
     common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]
     common += ["--max-checksum-file-size", "32MB"]
     again = ["--forcerun", *unusable] if unusable else []
     if args.dry_run:
-        return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", *again, "--", *wanted])
+        code = _snakemake([*common, "--dry-run", "--quiet", "host", "rules", *again, "--", *wanted])
+        from harness.experiments.effort import effort_left
+
+        made = _made(config, targets)
+        names = [each.name for each in _shown(config, made)]
+        names += [each for each in config.benches if set(made) & set(_figure_files(config, each))]
+        tell(f"needed: {effort_left(config, names)}")
+        return code
 
     from harness.machines.host.cpu import allowed_cpus
     from harness.workflow.lock import hold_lock
     from harness.workflow.progress import NAME, Progress, register
 
     hold_lock()
-    progress = Progress(config, allowed_cpus() if args.cores == "all" else int(args.cores))
+    progress = Progress(config, allowed_cpus() if args.jobs == "all" else int(args.jobs))
     register(progress)
     common += ["--logger", NAME]
-    code = _snakemake([*common, *again, "--", *wanted])
+    with progress:
+        code = _snakemake([*common, *again, "--", *wanted])
     if progress.interrupted:
+        if progress.terminated:
+            ended_by(signal.SIGTERM)
         raise KeyboardInterrupt
     if code == 0 and not progress.had_work:
         print("everything is up to date", file=sys.stderr)
-    if code == 0 and report is not None:
-        code = _report(report, [*common, "--report", report, "--", *targets])
+    made = _made(config, targets)
+    if code == 0 and page is not None:
+        drawn = [name for name in config.drawable if set(_figure_files(config, name)) & set(made)]
+        report.write(config, page, drawn)
     if code == 0:
-        say("\n".join(_made(config, targets) + ([report] if report is not None else [])))
+        say("\n".join(made + ([str(page)] if page is not None else [])))
     return code
 
 
@@ -230,14 +247,6 @@ def _unusable(config: Config, targets: list[str]) -> list[str]:
             file=sys.stderr,
         )
     return unusable
-
-
-def _report(path: str, words: list[str]) -> int:
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunFailed(f"cannot write {path}: {error.strerror}") from error
-    return _snakemake(words)
 
 
 def _snakemake(words: list[str]) -> int:

@@ -14,8 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.cli import ending
 from harness.cli.arguments import AUTO, seconds, shown, whole
-from harness.cli.ending import ended_like_ctrl_c
+from harness.cli.parser import add_old_spelling
 from harness.errors import RunFailed, UserError
 from harness.files.places import CONFIG
 from harness.gate.cell import COUNT, TAIL_RULE, USED, WALL_S, tail_of
@@ -57,21 +58,24 @@ exit codes:
   6    host unstable: base differs from itself, or gave no number beside itself
   7    wrong results: head lost, doubled, reordered or harmed tuples
   70   the gate itself failed, or could not write what was asked for
-  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was measured is written
+  130  interrupted by Ctrl-C; what was measured is written
+  143  the same by SIGTERM
+  129  the same by SIGHUP
 
 examples:
   millrace gate --base main
       the working tree against main, with the default suite, in at most 10 minutes
 
   millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 \\
-          --junitxml gate.xml --markdown gate.md
+          --junitxml gate.xml --report gate.md
       in CI: up to 5 % slower is fine, 5 minutes, reports for the server and for people
 
   millrace gate --base main --explain -- ./program --size 100
       which functions take longer, if it is slower
 
   millrace gate --base main --suite my/suite.yaml --pairs 40
-      cells of your own, 40 pairs of each, looked at once; docs/gate.md shows how to write a suite
+      cells of your own, 40 pairs of each, looked at once; docs/how-to/gate.md shows how to write
+      a suite
 
   millrace gate --base main --build make --time-budget 900 -- ./program --size 100
       no suite: compare how long a command takes in both trees, from its start to its end
@@ -116,7 +120,6 @@ FOR_GIT = {
     Exit.USAGE: ABORT,
 }
 """Exit codes with `--inconclusive skip`. All others below 128 mean a bad commit for git."""
-INTERRUPTED = 130
 GATE_FAILED_STATUS = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
     "build": "--build",
@@ -248,14 +251,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     outputs.add_argument(
         "--json",
-        metavar="PATH|-",
+        metavar="FILE|-",
         help="all samples and decisions; pytest-benchmark can read it too",
     )
     outputs.add_argument(
-        "--markdown",
-        metavar="PATH|-",
+        "--report",
+        dest="markdown",
+        metavar="FILE|-",
         help="for a comment; also goes to $GITHUB_STEP_SUMMARY if that is set",
     )
+    add_old_spelling(outputs, "--markdown", "--report")
     outputs.add_argument(
         "--explain",
         nargs="?",
@@ -265,13 +270,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "both sides: the functions that "
         "grew most, and a flame graph in FOLDER (default: gate-explain)",
     )
-    outputs.add_argument("--csv", metavar="PATH|-", help="raw numbers, one row a cell")
+    outputs.add_argument("--csv", metavar="FILE|-", help="raw numbers, one row a cell")
     outputs.add_argument(
-        "--junitxml", metavar="PATH|-", help="a test case a cell; a regression is a failure"
+        "--junitxml", metavar="FILE|-", help="a test case a cell; a regression is a failure"
     )
     outputs.add_argument(
         "--sarif",
-        metavar="PATH|-",
+        metavar="FILE|-",
         help="a result for each cell that needs attention, for code hosts; with --explain at the "
         "function that grew most",
     )
@@ -339,8 +344,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _guarded(args: argparse.Namespace) -> int:
     try:
-        with ended_like_ctrl_c():
-            return _run(args)
+        return _run(args)
     except RunFailed as error:
         if error.exit_code == RunFailed.exit_code:
             error.exit_code = GATE_FAILED_STATUS
@@ -376,7 +380,9 @@ def _run(args: argparse.Namespace) -> int:
             _compare_files(args) if _are_files(args) else _measure(args, options, explained)
         )
     except Interrupted as stopped:
-        write_outputs(args, stopped.comparison, INTERRUPTED, inconclusive, options, finished=False)
+        write_outputs(
+            args, stopped.comparison, ending.exit_code(), inconclusive, options, finished=False
+        )
         raise
     inconclusive = _policy(inconclusive, comparison)
     code = exit_code(comparison, inconclusive)

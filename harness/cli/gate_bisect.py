@@ -27,7 +27,7 @@ REFUSED_OPTIONS = {
     "base": "--base",
     "head": "--head",
     "json": "--json",
-    "markdown": "--markdown",
+    "markdown": "--report",
     "csv": "--csv",
     "junitxml": "--junitxml",
     "sarif": "--sarif",

@@ -32,7 +32,7 @@ examples:
   millrace gate history show --cell pipeline-dynamic --json -
   millrace gate history plot -o trend.svg
 
-docs/gate-in-ci.md says how to keep a history from night to night."""
+docs/how-to/gate-in-ci.md says how to keep a history from night to night."""
 
 DEFAULT_HISTORY = "results/gate/history"
 DEFAULT_FIGURES = ("figures/gate_trend.png", "figures/gate_trend.svg")
@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     showing.set_defaults(action=show)
     showing.add_argument(
         "--json",
-        metavar="PATH|-",
-        help="as JSON: to PATH, or with - to stdout in place of the table",
+        metavar="FILE|-",
+        help="as JSON: to FILE, or with - to stdout in place of the table",
     )
     plotting = commands.add_parser(
         "plot", help="draw the trends", description="A panel a cell, a colour a host."

@@ -25,7 +25,7 @@ from harness.terminal.output import discard, say, tell
 
 FORMS = {
     "json": "--json",
-    "markdown": "--markdown",
+    "markdown": "--report",
     "csv": "--csv",
     "junitxml": "--junitxml",
     "sarif": "--sarif",

@@ -10,6 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
+from harness.cli.extras import need
+from harness.cli.parser import add_old_spelling
 from harness.elasticity import DEFAULT_LAW, LAWS, Decides, Law, law_class
 from harness.errors import UserError
 from harness.files.checked_yaml import load_yaml
@@ -17,6 +19,7 @@ from harness.files.given import load_strict_json, read_given, text_of
 from harness.files.whole import write_whole
 from harness.terminal.countdown import Countdown
 from harness.terminal.output import say
+from harness.terminal.table import aligned_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +45,7 @@ examples:
       the same on throughput curves of your own
 
   millrace laws bench --multilevel --every 10
-      the laws that place queues as well, on graphs: docs/laws-bench.md
+      the laws that place queues as well, on graphs: docs/appendices/laws-bench.md
 
   millrace laws bench --replicas --every 10
       the laws that choose threads and replicas, on graphs of co-routines
@@ -57,7 +60,7 @@ examples:
   millrace laws replay --law streams record.json
       what the law would have decided on the record of a run, and why
 
-How to write a law, and how to read its decisions: docs/laws.md."""
+How to write a law, and how to read its decisions: docs/explanation/laws.md."""
 
 BENCH_DESCRIPTION = """\
 Drive laws through scenarios, closed loop: the level that a law chooses decides which point of the
@@ -76,7 +79,7 @@ Scenarios of your own are a list, in YAML or JSON:
     events:              # kinds: scale, burst, cpu (factor), curve (throughput), idle
       - {kind: scale, at: 50, factor: 0.5}
 With --paced they also have the rate of the source, `target`, and the `bound` on latency in seconds.
-docs/laws-bench.md has all keys."""
+docs/appendices/laws-bench.md has all keys."""
 
 REPLAY_DESCRIPTION = """\
 Feed the record of a run (one line of results/raw/*.jsonl) to a law and print what it decides after
@@ -146,17 +149,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="refuse a record of another model than multilevel",
     )
     replaying.add_argument(
-        "--set",
+        "--law-set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="a setting of the law; may be repeated (see list)",
     )
+    add_old_spelling(replaying, "--set", "--law-set")
     replaying.add_argument(
         "--json",
         dest=of("json"),
-        metavar="PATH|-",
-        help="write the decisions as JSON: to PATH, or with - to stdout in place of the table",
+        metavar="FILE|-",
+        help="write the decisions as JSON: to FILE, or with - to stdout in place of the table",
     )
 
 
@@ -181,13 +185,14 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
         "--multilevel",
         False,
         action="store_true",
-        help="laws that place queues, too (docs/laws-bench.md)",
+        help="laws that place queues, too (docs/appendices/laws-bench.md)",
     )
     add(
         "--replicas",
         False,
         action="store_true",
-        help="laws that choose replicas in place of those for threads (docs/laws-bench.md)",
+        help="laws that choose replicas in place of those for threads "
+        "(docs/appendices/laws-bench.md)",
     )
     add(
         "--paced",
@@ -223,8 +228,8 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
     )
     add(
         "--json",
-        metavar="PATH|-",
-        help="write the rows with all levels as JSON: to PATH, or with - to stdout in place of the "
+        metavar="FILE|-",
+        help="write the rows with all levels as JSON: to FILE, or with - to stdout in place of the "
         "table",
     )
 
@@ -321,6 +326,8 @@ def _check_outputs(args: argparse.Namespace) -> None:
     }
     for option, path in outputs.items():
         check_writable(f"--{option}", path)
+    if args.table is not None:
+        need("pandas", "pyarrow")
 
 
 def _tell(args: argparse.Namespace, rows: Sequence[Row]) -> int:
@@ -408,7 +415,7 @@ def law_as_text(law: type[Law], default: bool) -> str:
                 f"{'>' if setting.above_low else ''}{setting.low:g} .. {setting.high:g}",
             )
         rows.append((setting.name, default, setting.unit or "-", allowed, setting.meaning))
-    return "\n  ".join([title, *(_table(rows) if len(rows) > 1 else ["no settings"])])
+    return "\n".join([title, *(aligned_rows(rows, indent=2) if rows[1:] else ["  no settings"])])
 
 
 def replay_record(args: argparse.Namespace) -> int:
@@ -417,7 +424,7 @@ def replay_record(args: argparse.Namespace) -> int:
     from harness.cli.settings import parse_settings
 
     law, path = args.replay_law, args.replay_json
-    settings = parse_settings(args.set)
+    settings = parse_settings(args.law_set, "--law-set")
     others = (*LAWS[Decides.QUEUES], *LAWS[Decides.REPLICAS])
     if args.replay_multilevel or law not in others:  # report a wrong name before reading anything
         law_class(law, Decides.QUEUES if args.replay_multilevel else Decides.THREADS)
@@ -449,7 +456,7 @@ def replay_record(args: argparse.Namespace) -> int:
     if path is not None:
         check_writable("--json", path)
         write_whole(path, f"{document}\n".encode())
-    say("\n".join(_table(rows, right=3 + len(more))))
+    say("\n".join(aligned_rows(rows, right=range(3 + len(more)))))
     return 0
 
 
@@ -459,16 +466,3 @@ def _cut(text: str) -> str:
 
 def _text_of(path: str) -> str:
     return text_of(sys.stdin.buffer.read() if path == "-" else read_given(path), path[:MAX_PATH])
-
-
-def _table(rows: list[tuple[str, ...]], right: int = 0) -> list[str]:
-    """Return the lines of a table; its first `right` columns are aligned to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(_cell(row, i, widths[i], i < right) for i in range(len(row))).rstrip()
-        for row in rows
-    ]
-
-
-def _cell(row: tuple[str, ...], column: int, width: int, right: bool) -> str:
-    return row[column].rjust(width) if right else row[column].ljust(width)

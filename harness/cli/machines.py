@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
+from harness.cli.parser import add_json, write_json
 from harness.machines.constants import TAGS, Profile, unit_and_meaning
 from harness.machines.machine import Machine, load_machine, machine_names
 from harness.machines.software import Software, load_software, software_names
-from harness.terminal.output import say
+from harness.terminal.output import say, tell
+from harness.terminal.table import aligned_rows
 
 SUMMARY = "list the machines that can be simulated, or the constants of one"
 
 DESCRIPTION = """\
 Machines are files in config/machines/. For each constant the list shows its value, unit, range,
 source and tag: measured on that hardware, on an adjacent machine, or an estimate. A star marks what
-`millrace sweep --over constants` varies. NAME may be a file. docs/machines.md explains each
-constant.
+`millrace sweep --over constants` varies. NAME may be a file. docs/reference/machines.md explains
+each constant.
 
 With --software it lists the costs of runtimes (config/software/) in place of machines.
 
@@ -27,7 +29,7 @@ examples:
   millrace machines xeon
   millrace machines my/server.yaml
   millrace machines --software streams-4.2
-  millrace machines xeon --json | jq '.constants["transfer.rmw.other_socket"]'
+  millrace machines xeon --json - | jq '.constants["transfer.rmw.other_socket"]'
 """
 
 
@@ -44,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="runtimes and what their steps cost, in place of machines",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="write JSON: an array, or with NAME an object"
-    )
+    add_json(parser, "an array, or with NAME an object,")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,12 +54,19 @@ def run(args: argparse.Namespace) -> int:
     load, names = (
         (load_software, software_names()) if args.software else (load_machine, machine_names())
     )
+    if args.name is None and args.json in names:  # `machines --json xeon`, as it once was
+        args.name, args.json = args.json, "-"
+        tell("millrace machines: --json is now --json -; the next release drops the old one")
     if args.name is not None:
         profile = load(args.name)
-        say(_json(as_data(profile, constants=True)) if args.json else as_text(profile))
-        return 0
-    profiles = [load(name) for name in names]
-    say(_json([as_data(profile) for profile in profiles]) if args.json else listing(profiles))
+        data, text = partial(as_data, profile, constants=True), partial(as_text, profile)
+    else:
+        profiles = [load(name) for name in names]
+        data, text = (lambda: [as_data(each) for each in profiles]), partial(listing, profiles)
+    if args.json is not None:
+        write_json(args.json, data())
+    else:
+        say(text())
     return 0
 
 
@@ -88,7 +95,7 @@ def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
                 for key in ("finds_work", "batch", "queue_capacity")
             ]
             rows.append((profile.name, *how, *tags, profile.title))
-    return "\n".join(_aligned(rows))
+    return "\n".join(aligned_rows(rows))
 
 
 def as_text(profile: Machine | Software) -> str:
@@ -128,7 +135,7 @@ def as_text(profile: Machine | Software) -> str:
                 constant.source,
             )
         )
-    return "\n".join([*head, "", *_aligned(plain), "", *_aligned(rows)])
+    return "\n".join([*head, "", *aligned_rows(plain), "", *aligned_rows(rows)])
 
 
 def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
@@ -194,16 +201,3 @@ def _unit(profile: Profile, path: str) -> str:
 
 def _schema(profile: Profile) -> str:
     return "machine" if isinstance(profile, Machine) else "software"
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, indent=2)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the rows as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

@@ -11,6 +11,7 @@ from harness.models import MODELS, OPTIONS
 from harness.models.option import options_of
 from harness.models.policy import policies
 from harness.terminal.output import say
+from harness.terminal.table import aligned_rows
 
 SUMMARY = "list the threading models with their options"
 
@@ -41,30 +42,17 @@ def as_text() -> str:
     for name, model in MODELS.items():
         rows = [("option", "unit", "range", "default", "source")]
         rows += [option_row(option) for option in options_of(model)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        lines = aligned_rows(rows, indent=2)
         summary = " ".join((inspect.getdoc(model) or "").split())
         summary = textwrap.fill(f"{name}: {summary}", COLUMNS, subsequent_indent="  ")
-        parts.append("\n  ".join([summary, *(lines if len(rows) > 1 else ["no options"])]))
-    width = max(len(flag_of(name)) for name in OPTIONS)
-    meanings = [
-        textwrap.fill(
-            each.help,
-            COLUMNS,
-            initial_indent=f"  {flag_of(name).ljust(width)}  ",
-            subsequent_indent=" " * (width + 4),
-        )
-        for name, each in OPTIONS.items()
-    ]
+        parts.append("\n".join([summary, *lines]))
+    rows = [(flag_of(name), each.help) for name, each in OPTIONS.items()]
+    meanings = aligned_rows(rows, indent=2, width=COLUMNS)
     parts.append("\n".join(["what the options mean", *meanings]))
-    width = max(map(len, policies()))
-    lines = [f"  {name.ljust(width)}  {meaning}" for name, meaning in policies().items()]
+    lines = aligned_rows(list(policies().items()), indent=2)
     lines.append(
         "  FILE.py:NAME or FILE.so:SYMBOL: a function of yours that scores an operator that is "
-        "ready (docs/operators.md)"
+        "ready (docs/how-to/operators.md)"
     )
     parts.append("\n".join(["policies of coroutine, --policy: what goes on next", *lines]))
     parts.append(

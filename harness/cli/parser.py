@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from harness.cli.arguments import shown
 from harness.files.checked_yaml import did_you_mean
+from harness.files.whole import write_whole
+from harness.terminal.output import say, tell
 
 INSTEAD = "instead"
 """Attribute of an option: what a user may want who gives it twice."""
@@ -31,6 +34,69 @@ class StoreOnce(argparse._StoreAction):
             raise argparse.ArgumentError(self, f"must be given once, not as {both}{hint}")
         parser.given[self.dest] = values
         super().__call__(parser, namespace, values, option_string)
+
+
+class OldSpelling(argparse.Action):
+    """Option under a name that it no longer has. It says the new one, and does what that does."""
+
+    def __init__(self, *args: Any, now: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.now = now
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Call the action of the new name."""
+        tell(
+            f"{parser.prog}: {option_string} is now {self.now}; the next release drops the old one"
+        )
+        parser._option_string_actions[self.now](parser, namespace, values, self.now)
+
+
+def add_old_spelling(parser: argparse._ActionsContainer, old: str, now: str) -> None:
+    """Let an option, which the parser has already, be given under an old name too."""
+    meant = parser._option_string_actions[now]
+    parser.add_argument(
+        old,
+        action=OldSpelling,
+        now=now,
+        dest=meant.dest,
+        type=meant.type,
+        nargs=meant.nargs,
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
+
+
+class JsonFile(StoreOnce):
+    """Option `--json FILE|-`. Without a value, as it once was, it means standard output."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the file."""
+        if values is None:
+            tell(f"{parser.prog}: --json is now --json -; the next release drops the old one")
+        super().__call__(parser, namespace, "-" if values is None else values, option_string)
+
+
+def add_json(parser: argparse._ActionsContainer, what: str) -> None:
+    """Add the option `--json` of a listing, in place of its table; `what` is written."""
+    parser.add_argument(
+        "--json",
+        action=JsonFile,
+        nargs="?",
+        metavar="FILE|-",
+        help=f"write {what} as JSON: to FILE, or with - to stdout, in place of the table",
+    )
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -75,3 +141,13 @@ class OneLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the process with code 2 and the message in one line."""
         self.exit(2, f"{self.prog}: {' '.join(message.split())} (see {self.prog} --help)\n")
+
+
+def write_json(name: str, data: object) -> None:
+    """Write data where `--json` says. Raises RunFailed if the file cannot be written."""
+    text = json.dumps(data, indent=2)
+    if name == "-":
+        say(text)
+    else:
+        write_whole(name, f"{text}\n".encode())
+        say(f"wrote {name}")

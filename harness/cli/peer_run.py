@@ -25,8 +25,8 @@ def add_peer_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--peer",
         metavar="NAME",
-        help="run it in another runtime instead: asyncio, go, java and others (docs/peers.md); "
-        "`make peers` builds them",
+        help="run it in another runtime instead: asyncio, go, java and others "
+        "(docs/how-to/peers.md); `make peers` builds them",
     )
 
 
@@ -37,7 +37,6 @@ def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
     do not run.
     """
     from harness.peers import find_peer
-    from harness.peers.plan import plan_of
 
     peer = find_peer(args.peer)
     for option in REFUSED_OPTIONS:
@@ -61,5 +60,5 @@ def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
         graph_file=subject.file,
         digest=subject.digest,
     )
-    plan_of(subject.graph or build_subject(run)[0], 1, run.tuples)
+    peer.plan(subject.graph or build_subject(run).graph, 1, run.tuples)
     return run

@@ -10,22 +10,22 @@ from typing import Any
 from harness.cli.arguments import (
     SHORTEST_DURATION_S,
     SHORTEST_VIRTUAL_S,
+    add_seed_argument,
+    check_apart,
     check_length,
     check_writable,
     percent,
-    seconds,
-    warmup,
     whole,
 )
-from harness.cli.ending import ended_like_ctrl_c
+from harness.cli.lengths import add_length_arguments
 from harness.cli.model_options import add_model_options, given_options
 from harness.cli.parser import INSTEAD
 from harness.cli.peer_run import add_peer_argument, run_of_peer
 from harness.cli.place import add_place_arguments, parse_constants
+from harness.cli.profile_option import add_profile_argument, profile_of_asked
 from harness.cli.run_job import benchmark_word, do_job, ends_by_itself, is_job, parameters_of_job
 from harness.cli.run_report import benchmark_lines, conclusion, heading, left_out_warnings, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
-from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
@@ -33,17 +33,7 @@ from harness.graph.values import MAX_TUPLES
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
 from harness.measurement.prepare import check_run, raised, with_room
-from harness.measurement.spec import (
-    DURATION_S,
-    MIN_QUANTA_PER_PERIOD,
-    PERIOD_S,
-    VIRTUAL_DURATION_S,
-    VIRTUAL_PERIOD_S,
-    WINDOW_PERIODS,
-    Run,
-    arm_name,
-    run_of,
-)
+from harness.measurement.spec import DURATION_S, PERIOD_S, WINDOW_PERIODS, Run, arm_name, run_of
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import MODELS, Dynamic, with_level
 from harness.models.layout import RunLayout
@@ -93,10 +83,13 @@ examples:
       send exactly 100,000 tuples, drain, and print the record as JSON
 
   millrace run my/graph.yaml --model dynamic
-      a graph of your own; docs/graphs.md shows how to write it
+      a graph of your own; docs/how-to/graphs.md shows how to write it
 
   millrace run mix --model dynamic --threads 64 --machine xeon
       the same on a simulated machine, in virtual time; machines are listed by millrace machines
+
+  millrace run my.py --machine xeon
+      the same for operators that call functions of yours: they are profiled here first
 
   millrace run pipeline --set cost=1000 --model dynamic --elastic --max-threads 8 --log -
       a control law finds the number of threads while tuples flow; each period prints what it saw
@@ -110,14 +103,13 @@ examples:
       utilisation chooses threads alone
 
   millrace run pipeline --set operators=10 --peer go
-      the same graph in Go, with a goroutine for each operator; docs/peers.md lists the other
+      the same graph in Go, with a goroutine for each operator; docs/how-to/peers.md lists the other
       runtimes
 
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
 DEFAULT_MODEL = Dynamic.name
 MAX_REPEATS = 1000
-MAX_SEED = 2**63 - 1
 WARN_LEFT_OUT = 1.0  # percent
 
 
@@ -127,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_peer_argument(parser)
     parser.add_argument(
         "--log",
-        metavar="PATH|-",
+        metavar="FILE|-",
         help="write a line for each phase and for each period of a control law: to PATH, or with - "
         "to stderr",
     )
@@ -155,8 +147,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--json",
-        metavar="PATH|-",
-        help="write one JSON record of each run, one a line: to PATH, which is replaced after the "
+        metavar="FILE|-",
+        help="write one JSON record of each run, one a line: to FILE, which is replaced after the "
         "last run or at Ctrl-C; "
         "with - to stdout, as each run ends and in place of the table",
     )
@@ -176,45 +168,10 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     )
     setattr(model, INSTEAD, "; millrace compare runs several models in turns and compares them")
     add_model_options(parser)
-    parser.add_argument(
-        "--period",
-        type=seconds(0.0),
-        metavar="S",
-        help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least "
-        f"{SHORTEST_S:g}, since the "
-        "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
-        f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {MIN_QUANTA_PER_PERIOD} quanta)",
-    )
-    parser.add_argument(
-        "--allow-threads",
-        type=whole(1, MOST_ALLOWED),
-        metavar="N",
-        help="real threads that a run may have, if this host has room for them (default: "
-        f"{MOST_THREADS})",
-    )
+    add_length_arguments(parser, DURATION_S, PERIOD_S)
     add_place_arguments(parser)
-    parser.add_argument(
-        "--duration",
-        type=seconds(0.0),
-        metavar="S",
-        help=f"seconds to measure (default: {DURATION_S:g}; simulated runs: {VIRTUAL_DURATION_S:g} "
-        "s of virtual time)",
-    )
-    parser.add_argument(
-        "--warmup",
-        type=warmup,
-        default="auto",
-        metavar="auto|S",
-        help="seconds to run before measuring, 0 allowed; auto (the default): until the run is "
-        "stationary",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole(0, MAX_SEED),
-        default=0,
-        metavar="N",
-        help="seed of what the topology draws at random (default: 0)",
-    )
+    add_profile_argument(parser)
+    add_seed_argument(parser, "what the topology draws at random")
     parser.add_argument(
         "--tuples",
         type=whole(0, MAX_TUPLES),
@@ -224,7 +181,6 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     )
 
 
-@ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
     """Do a job, or measure; report. Raises RunFailed if a run was not correct."""
     given = parse_settings(args.set)
@@ -237,15 +193,20 @@ def run(args: argparse.Namespace) -> int:
             return do_job(args, asked, graph)
     else:
         asked = _run_of_peer(args)
-    for option in ("json", "log"):
-        if getattr(args, option) not in (None, "-"):
-            check_writable(f"--{option}", getattr(args, option))
+    written = [
+        (f"--{name}", getattr(args, name))
+        for name in ("json", "log")
+        if getattr(args, name) not in (None, "-")
+    ]
+    for option, path in written:
+        check_writable(option, path)
+    check_apart(written, asked.parameters)
     from harness.measurement.block import run_block
     from harness.measurement.records import record_line
 
     records: list[dict[str, Any]] = []
     try:
-        with ProgressLine(args.repeats, args.log) as line:
+        with ProgressLine(args.log) as line:
             if args.json != "-":
                 for told in benchmark_lines(asked):
                     say(told)
@@ -318,7 +279,10 @@ def run_with_graph(args: argparse.Namespace, given: Mapping[str, str]) -> tuple[
         allow_threads=args.allow_threads,
         **given_options(args),
     )
-    graph = subject.graph or build_subject(run)[0]
+    graph = subject.graph or build_subject(run).graph
+    if profile := profile_of_asked(args, place, subject, graph):
+        run = replace(run, profile=profile)
+        graph = build_subject(run).graph
     if args.maximum is None:
         run = with_room(run, graph)
     layout = check_run(run, graph)

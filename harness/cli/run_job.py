@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from harness.cli.arguments import check_writable
+from harness.cli.arguments import check_apart, check_writable
 from harness.cli.run_report import heading_of_threads, left_out_lines, left_out_warnings
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
@@ -85,18 +85,23 @@ def do_job(args: argparse.Namespace, asked: Run, graph: Graph) -> int:
         raise UserError(f"a job needs a sink; graph {graph.name} has none")
     if args.json == STANDARD and args.output in (None, STANDARD):
         raise UserError("--json - and the results would both be on standard output; give a FILE")
+    written = [
+        (f"--{name}", getattr(args, name))
+        for name in ("json", "log")
+        if getattr(args, name) not in (None, STANDARD)
+    ]
     if args.output not in (None, STANDARD):
         format_of(args.output)
-        for each in files_of(args.output, streams):
-            check_writable("--output", each)
+        written = [*(("--output", each) for each in files_of(args.output, streams)), *written]
+    for option, path in written:
+        check_writable(option, path)
+    check_apart(written, asked.parameters)
     has_output = args.output == STANDARD
     results = JobResults(
         args.output, streams, standard_output() if has_output else sys.stdout.buffer
     )
     put = tell if has_output or args.json == STANDARD else say
-    if args.log not in (None, STANDARD):
-        check_writable("--log", args.log)
-    with ProgressLine(1, args.log) as line:
+    with ProgressLine(args.log) as line:
         job = run_job(
             replace(asked, tuples=MAX_TUPLES),
             graph,

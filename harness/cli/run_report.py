@@ -9,13 +9,12 @@ from typing import Any
 
 from harness.engine.left_out import NOT_LEFT_OUT, TRUNCATED
 from harness.measurement.control import NOT_COUNTED, SETTLED_PERIODS, UNSETTLED
+from harness.measurement.interval import FEWEST_FOR_INTERVAL
 from harness.measurement.spec import Run
 from harness.models import Coroutine
+from harness.terminal.table import aligned_rows
 from harness.watch.lines import count
 from topologies import TOPOLOGIES
-
-FEWEST_FOR_INTERVAL = 3
-"""Runs from which on a mean has an interval: that of two may span a factor of a million."""
 
 MOST_OF_OTHERS = 0.25
 """Mean share of the CPUs that others may have while a law decides: with more, what it saw was their
@@ -104,7 +103,8 @@ def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _aligned(cells: Iterable[str]) -> str:
-    return "  ".join(cell.rjust(width) for cell, width in zip(cells, COLUMNS.values(), strict=True))
+    (line,) = aligned_rows([tuple(cells)], right=range(len(COLUMNS)), least=[*COLUMNS.values()])
+    return line
 
 
 def _threads(record: dict[str, Any]) -> str:

@@ -18,8 +18,8 @@ def add_topology_argument(parser: argparse.ArgumentParser, required: bool = True
         "topology",
         nargs=None if required else "?",
         metavar="TOPOLOGY",
-        help=f"one of: {names}; or a graph file ending in .yaml, .yml, .json, .py, or .py:FUNCTION "
-        "(docs/graphs.md)",
+        help=f"one of: {names}; or a graph file ending in .yaml, .yml, .json, .csv, .py, or "
+        ".py:FUNCTION (docs/how-to/graphs.md)",
     )
 
 

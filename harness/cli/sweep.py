@@ -17,7 +17,7 @@ from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.experiments.up_to_date import why_due
 from harness.files.whole import check_folder
-from harness.machines.place import Place, find_place
+from harness.machines.place import Place, check_name, find_place
 from harness.terminal.output import say
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ again. Runs that fail are recorded as failed and reported on stderr; they do not
 An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine
 measures on one machine only, which the experiment need not name. `millrace figures` moves the
 records of such a machine away, so give them a folder with -o.
+
+With --as this machine has a name in the records, and they go to a folder of that name: so another
+machine can keep them beside its own and draw both. `millrace bundle` prepares that.
 
 With --over constants each simulated arm also runs at 16 points at which all constants of its
 machine and software that are no measurements have other values within their ranges. Figures show
@@ -72,6 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_place_arguments(parser, default=None)
     parser.add_argument(
+        "--as",
+        dest="named",
+        metavar="NAME",
+        help="measure here, under this name of the machine in place of local; records go to "
+        "results/raw/EXPERIMENT/NAME/",
+    )
+    parser.add_argument(
         "--over",
         choices=["constants"],
         help="vary the uncertain constants of machine and software together, of simulated blocks",
@@ -95,9 +105,12 @@ def run(args: argparse.Namespace) -> int:
     """
     from harness.experiments.config import left_out, load_config, own_files
 
+    if args.named is not None:
+        check_name(args.named)
     place = _place(args)
     files = own_files(args.experiment)
-    config = load_config(profile_of(args), place, args.over is not None, files)
+    asked = [] if files else args.experiment
+    config = load_config(profile_of(args), place, args.over is not None, files, asked)
     if files:
         args.experiment = [file.stem for file in files]
     names = args.experiment or [experiment.name for experiment in config.by_default]
@@ -134,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
         check_folder(folder)
     with SweepProgress([block for block, _ in plan]) as progress:
         for block, path in plan:
-            _measure(block, path, constants[0] if constants else {}, progress)
+            _measure(block, path, constants[0] if constants else {}, progress, args.named)
     return 0
 
 
@@ -142,14 +155,22 @@ def _place(args: argparse.Namespace) -> Place | None:
     """Return the place to measure at, if one is asked for. Raises UserError for one that cannot
     be.
     """
-    if args.machine is None and args.cpus is None and not args.simulated and not args.software:
+    if args.named is not None and (args.simulated or args.machine not in (None, LOCAL)):
+        raise UserError(f"--as is for measured runs, not for simulated ones: {args.named}")
+    if (
+        args.named is None
+        and args.machine is None
+        and args.cpus is None
+        and not args.simulated
+        and not args.software
+    ):
         return None
     return find_place(args.machine or LOCAL, args.simulated, args.software, args.cpus)
 
 
 def _file(config: Config, block: Block, args: argparse.Namespace) -> Path:
     if args.output is None:
-        return Path(config.records(block.experiment, block.stem))
+        return Path(config.records(block.experiment, block.stem, args.named or ""))
     return Path(args.output) if args.cell is not None else Path(args.output) / f"{block.stem}.jsonl"
 
 
@@ -190,7 +211,11 @@ def _missing(plan: list[tuple[Block, Path]]) -> Iterator[tuple[Block, Path]]:
 
 
 def _measure(
-    block: Block, path: Path, constants: Mapping[str, float], progress: SweepProgress
+    block: Block,
+    path: Path,
+    constants: Mapping[str, float],
+    progress: SweepProgress,
+    named: str | None,
 ) -> None:
     from harness.measurement.block import block_order, run_block
     from harness.measurement.records import write_records
@@ -211,7 +236,10 @@ def _measure(
         progress.note,
         block.variants,
         finished=finished,
+        narrowing=block.narrowing,
     ):
+        if named is not None:
+            record["machine"] = named
         if len(records) >= len(finished):
             unfinished.add(record)
         records.append(record)

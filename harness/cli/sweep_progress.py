@@ -28,7 +28,8 @@ class SweepProgress(OverwrittenLine):
     def phase(self, done: int, total: int, text: str) -> None:
         """Show the phase of the current run; on terminals only."""
         if self._live and text != "done":
-            self._overwrite(f"{self._head()} {self._remaining()} left; {text}{self._last}")
+            said = f"{self._head()} {self._remaining()} left; {text}{self._last}"
+            self._overwrite(said, self._done, self._total)
 
     def note(self, text: str) -> None:
         """A line that stays."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 import topologies
+from harness.cli.parser import add_json, write_json
 from harness.terminal.output import say
+from harness.terminal.table import aligned_rows
 
 SUMMARY = "list the topologies with their parameters, defaults and units"
 
@@ -16,20 +17,21 @@ at random, such as skewed costs, follows from --seed.
 
 examples:
   millrace topologies
-  millrace topologies --json | jq '.[].name'
+  millrace topologies --json - | jq '.[].name'
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `topologies`."""
-    parser.add_argument(
-        "--json", action="store_true", help="write JSON: an array with one object a topology"
-    )
+    add_json(parser, "an array with one object a topology")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the listing."""
-    say(json.dumps(as_data(), indent=2) if args.json else as_text())
+    if args.json is not None:
+        write_json(args.json, as_data())
+    else:
+        say(as_text())
     return 0
 
 
@@ -77,12 +79,6 @@ def as_text() -> str:
             rows.append(
                 (parameter.name, str(parameter.default), parameter.unit, values, parameter.meaning)
             )
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        parts.append(
-            "\n  ".join([f"{topology.name}: {topology.summary} ({topology.source})", *lines])
-        )
+        title = f"{topology.name}: {topology.summary} ({topology.source})"
+        parts.append("\n".join([title, *aligned_rows(rows, indent=2)]))
     return "\n\n".join(parts)

@@ -7,7 +7,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.arguments import check_writable, seconds, whole
+from harness.cli.arguments import add_seed_argument, check_writable, seconds, whole
+from harness.cli.extras import need
+from harness.cli.parser import add_old_spelling
 from harness.errors import RunFailed, UserError
 from harness.files.whole import write_whole
 from harness.machines.place import LOCAL, find_place
@@ -49,7 +51,7 @@ in NAME.predicted.jsonl. A session that was interrupted goes on with --resume; p
 take less time, are made anew, since profiles and simulator may have changed.
 
 examples:
-  millrace validate --figure validation.png --markdown validation.md
+  millrace validate --figure validation.png --report validation.md
       the whole of it
 
   millrace validate --cells topology=pipeline,cost=1,cost=100 --cells model=manual
@@ -67,7 +69,6 @@ DEFAULT_REPEATS = 3
 DEFAULT_DURATION_S = 0.2
 PATIENCE_S = 300.0
 MAX_REPEATS = 1000
-MAX_SEED = 2**63 - 1
 MEASURE_S = 1.25
 PREDICT_S = 0.5
 """Approximate time of a run [s]. For estimates only."""
@@ -99,13 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds to measure in a run (default: %(default)g)",
     )
-    add(
-        "--seed",
-        type=whole(0, MAX_SEED),
-        default=1,
-        metavar="N",
-        help="of the order of the measured runs (default: %(default)s)",
-    )
+    add_seed_argument(parser, "the order of the measured runs", default=1)
     add(
         "--patience",
         type=seconds(0.0),
@@ -140,7 +135,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"draw predicted against measured ({', '.join(FIGURE_KINDS)})",
     )
-    add("--markdown", metavar="FILE", help="write the report")
+    add("--report", metavar="FILE", help="write the report (Markdown)")
+    add_old_spelling(parser, "--markdown", "--report")
     add("--strict", action="store_true", help="exit with 1 if a target is missed")
 
 
@@ -211,8 +207,8 @@ def _write(args: argparse.Namespace, frame: pd.DataFrame, text: str) -> None:
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     write_whole(args.output, buffer.getvalue())
-    if args.markdown:
-        write_whole(args.markdown, text.encode())
+    if args.report:
+        write_whole(args.report, text.encode())
     if args.figure:
         from harness.plots import style, validation
 
@@ -231,7 +227,10 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(
             f"--figure must name a file ending in {', '.join(FIGURE_KINDS)}, not {args.figure!r}"
         )
-    for option in ("output", "figure", "markdown"):
+    need("pandas", "pyarrow", *(["matplotlib"] if args.figure else []))
+    if args.output == DEFAULT_OUTPUT:
+        Path(DEFAULT_OUTPUT).parent.mkdir(exist_ok=True)
+    for option in ("output", "figure", "report"):
         if getattr(args, option) is not None:
             check_writable(f"--{option}", getattr(args, option))
 

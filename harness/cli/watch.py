@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
-from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.model_options import flag_of
 from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.cli.run_report import report
@@ -72,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
     """Watch. Raises UserError for bad input, RunFailed if the run was not correct or a file cannot
     be written.

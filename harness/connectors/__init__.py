@@ -3,9 +3,10 @@ package.
 
 A source is an argument of `Graph.typed_source`, a sink one of `Graph.typed_sink`. A separate thread
 waits for the outside, so that no thread of a run ever waits: a source without a tuple returns at
-once. docs/operators.md shows their use.
+once. docs/how-to/operators.md shows their use.
 """
 
+from harness.connectors.csv_text import CsvLines
 from harness.connectors.events import EventSink, EventSource
 from harness.connectors.files import FileSink, FileSource, StandardInput
 from harness.connectors.tcp import TcpSink, TcpSource
@@ -13,6 +14,7 @@ from harness.connectors.ticks import Ticks
 from harness.connectors.web_socket import WebSocketSink, WebSocketSource
 
 __all__ = [
+    "CsvLines",
     "EventSink",
     "EventSource",
     "FileSink",

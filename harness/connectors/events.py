@@ -10,15 +10,15 @@ server answers that there are no more events (204). A first connection that fail
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from harness.connectors.json_text import to_json
 from harness.connectors.published import Published
-from harness.connectors.received import MOST_RECORD, Received, Values, in_words
-from harness.errors import RunFailed, UserError
+from harness.connectors.received import MOST_RECORD, ReceivedFrom, in_words
+from harness.errors import RunFailed
 from harness.graph.schema import Schema
 
 CONNECT_S = 5.0
@@ -100,26 +100,14 @@ class EventReader:
             self.retry_s = min(int(value) / 1000, MOST_RETRY_S)
 
 
-class EventSource(Received):
+class EventSource(ReceivedFrom):
     """The events of a stream at `url`."""
 
-    def __init__(
-        self,
-        url: str,
-        schema: Schema,
-        parse: Callable[[bytes], Values] | None = None,
-        outputs: int = 1,
-    ) -> None:
-        super().__init__(schema, parse, outputs)
-        if not url.startswith(("http://", "https://")):
-            raise UserError(f"url must begin with http:// or https://, not {url!r:.60}")
-        self.url = url
-        self.connections = 0
-        self._asked_to_wait = False
-        self._response: Any = None
+    SCHEMES = ("http://", "https://")
 
-    def __str__(self) -> str:
-        return self.url
+    connections = 0  # so far
+    _asked_to_wait = False
+    _response: Any = None  # while there is one
 
     def counts(self) -> dict[str, int]:
         """Return counts of records, and of the source's reconnections."""

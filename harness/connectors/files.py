@@ -7,13 +7,14 @@ import select
 import threading
 import zlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from harness.connectors.json_text import to_json
-from harness.connectors.received import LONGEST_WAIT_S, Lines, Received, Values, in_words
+from harness.connectors.received import LONGEST_WAIT_S, Lines, Parse, Received, Values, in_words
 from harness.errors import RunFailed
+from harness.files.encodings import unread_encoding
 from harness.files.given import open_at_once
 from harness.graph.schema import Schema
 
@@ -48,6 +49,8 @@ class _Descriptor(Received):
                 self.truncated = isinstance(unpacked, Unpacked) and not unpacked.whole
                 break
             if unpacked is None:
+                if (reason := unread_encoding(piece)) is not None:
+                    raise OSError(reason)
                 unpacked = Unpacked() if piece.startswith(GZIP) else _as_it_is
             for part in unpacked(piece):
                 yield from lines.cut(part)
@@ -98,11 +101,7 @@ class FileSource(_Descriptor):
     """Source of the lines of a file, or of a named pipe."""
 
     def __init__(
-        self,
-        path: str,
-        schema: Schema,
-        parse: Callable[[bytes], Values] | None = None,
-        outputs: int = 1,
+        self, path: str, schema: Schema, parse: Parse | None = None, outputs: int = 1
     ) -> None:
         super().__init__(schema, parse, outputs)
         self.path = path

@@ -32,6 +32,13 @@ def from_json(schema: Schema, text: bytes) -> dict[str, Any]:
         raise ValueError("nested too deeply") from error
     if not isinstance(values, dict):
         raise ValueError("must be an object")
+    return fitted(schema, values)
+
+
+def fitted(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a tuple, of those that a record has. Raises ValueError for values that
+    do not fit this schema.
+    """
     read = {}
     for each in schema.attributes:
         if each.name not in values:
@@ -49,9 +56,9 @@ def _value(attribute: Attribute, value: Any) -> Any:
     match attribute.kind, value:
         case "string", None:
             return ""
-        case "string" | "bytes", _ if not isinstance(value, str):
+        case "string" | "bytes", _ if not isinstance(value, str | bytes):
             raise ValueError(f"{attribute.name} must be text")
-        case "bytes", _:
+        case "bytes", str():
             return bytes.fromhex(value)
         case "time", str():
             time = datetime.fromisoformat(value)

@@ -15,8 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from harness.connectors.json_text import from_json
-from harness.errors import RunFailed
+from harness.connectors.json_text import fitted, from_json
+from harness.errors import RunFailed, UserError
 from harness.graph.schema import Schema
 from harness.operators.compiled import shown_record
 
@@ -26,21 +26,20 @@ ENDING_S = 1.0  # for a thread to end; one that still connects ends by itself
 MOST_RECORD = 2**20  # bytes
 
 Values = Mapping[str, Any]
+Parse = Callable[[bytes], Values | None]
 
 
 class Received(ABC):
     """Source whose tuples come from outside, sent to `outputs` ports in turn.
 
-    `parse` returns the values of a tuple for a record, and raises ValueError for an unreadable one,
-    which is counted as broken. By default a record is an object of JSON with the attributes of
-    `schema`.
+    `parse` returns the values of a tuple for a record, which may be as those of JSON are; None for
+    a record that is no tuple, such as a header. It raises ValueError for an unreadable one, which
+    is counted as broken. By default a record is an object of JSON with the attributes of `schema`.
     """
 
-    def __init__(
-        self, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1
-    ) -> None:
+    def __init__(self, schema: Schema, parse: Parse | None = None, outputs: int = 1) -> None:
         self.schema = schema
-        self.parse = parse or (lambda record: from_json(schema, record))
+        self.parse = parse
         self.outputs = outputs
         self.received = self.broken = 0
         self.stopping = threading.Event()
@@ -124,14 +123,14 @@ class Received(ABC):
             for record in self.records():
                 self.received += 1
                 try:
-                    values = self.parse(record)
+                    values = self._read(record)
                 except ValueError as problem:
                     if self.broken == 0:
                         shown = shown_record(record)
                         self._example = f"record {self.received}: {shown} ({problem})"
                     self.broken += 1
                     continue
-                if not self._put(values):
+                if values is not None and not self._put(values):
                     return
         except RunFailed as problem:
             self._problem = str(problem)
@@ -139,6 +138,25 @@ class Received(ABC):
             if not self.stopping.is_set():
                 self._problem = f"{self}: {in_words(problem)}"
         self._put(None)
+
+    def _read(self, record: bytes) -> Values | None:
+        """Return the values of a record. Raises ValueError for a broken one, and RunFailed if the
+        user's function fails in another way.
+        """
+        if self.parse is None:
+            return from_json(self.schema, record)
+        try:
+            values = self.parse(record)
+        except ValueError:
+            raise
+        except RunFailed as problem:
+            raise RunFailed(f"{self}: {problem}") from None
+        except Exception as problem:  # of any kind: the function is a user's
+            raise RunFailed(
+                f"{self}: parse raised {type(problem).__name__} at record {self.received}: "
+                f"{in_words(problem)} (a record that cannot be read must be a ValueError)"
+            ) from None
+        return None if values is None else fitted(self.schema, values)
 
     def _put(self, values: Values | None) -> bool:
         """Add a tuple to the waiting ones. Return False if the source is closed."""
@@ -184,3 +202,20 @@ def in_words(problem: BaseException) -> str:
         else getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
     )
     return " ".join(words.split())
+
+
+class ReceivedFrom(Received):
+    """Source of what comes from `url`."""
+
+    SCHEMES: tuple[str, str]  # with which a URL may begin
+
+    def __init__(
+        self, url: str, schema: Schema, parse: Parse | None = None, outputs: int = 1
+    ) -> None:
+        super().__init__(schema, parse, outputs)
+        if not url.startswith(self.SCHEMES):
+            raise UserError(f"url must begin with {' or '.join(self.SCHEMES)}, not {url!r:.60}")
+        self.url = url
+
+    def __str__(self) -> str:
+        return self.url

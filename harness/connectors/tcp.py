@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from harness.connectors.json_text import to_json
 from harness.connectors.published import Published
-from harness.connectors.received import Lines, Received, Values, in_words
+from harness.connectors.received import Lines, Parse, Received, in_words
 from harness.errors import RunFailed
 from harness.graph.schema import Schema
 
@@ -22,12 +22,7 @@ class TcpSource(Received):
     """Source of the lines that `host` sends on `port`, until it closes the connection."""
 
     def __init__(
-        self,
-        host: str,
-        port: int,
-        schema: Schema,
-        parse: Callable[[bytes], Values] | None = None,
-        outputs: int = 1,
+        self, host: str, port: int, schema: Schema, parse: Parse | None = None, outputs: int = 1
     ) -> None:
         super().__init__(schema, parse, outputs)
         self.host, self.port = host, port

@@ -7,14 +7,14 @@ The sink gathers the tuples of PACE_S in one message: browsers are slow with man
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from harness.connectors.json_text import to_json
 from harness.connectors.published import Published
-from harness.connectors.received import MOST_RECORD, Received, Values, in_words
-from harness.errors import RunFailed, UserError
+from harness.connectors.received import MOST_RECORD, ReceivedFrom, in_words
+from harness.errors import RunFailed
 from harness.graph.schema import Schema
 
 CONNECT_S = 5.0
@@ -22,24 +22,12 @@ ENDING_S = 1.0  # for the other end to close the connection
 PACE_S = 0.1
 
 
-class WebSocketSource(Received):
+class WebSocketSource(ReceivedFrom):
     """Source of the messages that come from `url`, until the other end closes."""
 
-    def __init__(
-        self,
-        url: str,
-        schema: Schema,
-        parse: Callable[[bytes], Values] | None = None,
-        outputs: int = 1,
-    ) -> None:
-        super().__init__(schema, parse, outputs)
-        if not url.startswith(("ws://", "wss://")):
-            raise UserError(f"url must begin with ws:// or wss://, not {url!r:.60}")
-        self.url = url
-        self._connection: Any = None
+    SCHEMES = ("ws://", "wss://")
 
-    def __str__(self) -> str:
-        return self.url
+    _connection: Any = None  # while there is one
 
     def records(self) -> Iterator[bytes]:
         from websockets.exceptions import ConnectionClosedOK, WebSocketException

@@ -6,10 +6,11 @@ A schema may describe a rule in its own words, under the key `rule` beside the r
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,11 @@ TYPES = {
 
 def load_schema(name: str) -> dict[str, Any]:
     """Return the schema of that name."""
-    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return json.loads(_schema_file(name).read_text(encoding="utf-8"))
+
+
+def _schema_file(name: str) -> Path:
+    return SCHEMAS / f"{name}.schema.json"
 
 
 def read_checked(
@@ -50,11 +55,35 @@ def read_checked(
 
     `numbered`: keys may be whole numbers, and are texts in the result: `1: 7.3` is {"1": 7.3}.
     """
-    values = _read(path, numbered)
+    if isinstance(schema, str):
+        rules = _schema_file(schema).read_text(encoding="utf-8")
+    else:
+        rules = json.dumps(schema)
+    # the caller may change its values
+    return deepcopy(_checked(path, read_given_text(path), rules, numbered))
+
+
+@lru_cache(maxsize=64)
+def _checked(path: Path, text: str, rules: str, numbered: bool) -> dict[str, Any]:
+    """Return the mapping in a text that fits a schema. To parse and check a machine takes a tenth
+    of a second, and a process asks for the same one many times.
+    """
+    return check_values(path, _mapping(path, text, numbered), json.loads(rules))
+
+
+def read_mapping(path: Path, *, numbered: bool = False) -> dict[str, Any]:
+    """Return the mapping in a YAML file, unchecked. `numbered`: as of `read_checked`. Raises
+    UserError for anything else.
+    """
+    return _mapping(path, read_given_text(path), numbered)
+
+
+def _mapping(path: Path, text: str, numbered: bool) -> dict[str, Any]:
+    values = _parsed(path, text, numbered)
     if not isinstance(values, dict):
         found = "nothing" if values is None else type(values).__name__
         raise UserError(f"{path}: must hold keys and values, as in KEY: VALUE; found {found}")
-    return check_values(path, values, load_schema(schema) if isinstance(schema, str) else schema)
+    return values
 
 
 def check_values(
@@ -95,9 +124,13 @@ def dotted(place: Place) -> str:
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` if a known word is close, else nothing."""
+    """Return ` (did you mean 'x'?)` if a known word is close, else nothing. It stands right behind
+    the wrong word, or at the end of the sentence.
+    """
+    import difflib  # needed on mistakes only; a measuring process must start fast
+
     close = difflib.get_close_matches(str(word), list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def load_yaml(text: str, numbered: bool = False) -> Any:
@@ -120,11 +153,11 @@ def load_yaml(text: str, numbered: bool = False) -> Any:
         raise yaml.YAMLError("a tag does not fit its value") from error
 
 
-def _read(path: Path, numbered: bool) -> Any:
+def _parsed(path: Path, text: str, numbered: bool) -> Any:
     import yaml
 
     try:
-        return load_yaml(read_given_text(path), numbered)
+        return load_yaml(text, numbered)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""

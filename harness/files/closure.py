@@ -6,8 +6,8 @@ The sources are read; nothing is imported. From the modules given, the closure f
 * names of modules in strings, such as `"harness.measurement.child"`, which is started with `-m`;
 * the packages of a module: an `__init__` that has only a docstring and constants counts where
   one of these is imported;
-* the imports and cimports of a Cython module, and the files it is built from: `.pxd`, C++ headers
-  and `setup.py`; and the built module;
+* the imports and cimports of a Cython module, and the files it is built from: `.pxd`, `.pxi`, C++
+  headers and `setup.py`; and the built module;
 * data: a file beside a module that a string of the module names, with or without its ending.
 
 Imports in the text do not show everything. Two short tables add the rest: `LATE_IMPORTS` and
@@ -64,7 +64,7 @@ MORE_HEADERS = {"applications": ("harness/operators/native", *HEADERS)}
 """Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the
 module's folder."""
 
-CODE_ENDINGS = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
+CODE_ENDINGS = frozenset((".py", ".pyx", ".pxd", ".pxi", ".so", ".md"))
 """Endings of files that are no data of the module beside them."""
 
 
@@ -259,14 +259,15 @@ def _files(folder: str, ending: str) -> list[tuple[str, Path]]:
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?(c?import)[ \t]+(\([^)]*\)|[^\n#]*)", re.M
 )
-EXTERN = re.compile(r'^[ \t]*(?:cdef extern from|include) "([^"]+)"', re.M)
+EXTERN = re.compile(r'^[ \t]*cdef extern from "([^"]+)"', re.M)
+PART = re.compile(r'^include "([^"]+)"', re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 
 
 def _cython(path: Path) -> Source:
     """Return a Cython module: its imports, and all files that it is compiled from."""
     declared = _declarations(path)
-    own = [_imports(text) for text in (path, path.with_suffix(".pxd"))]
+    own = [_imports(text) for text in (path, path.with_suffix(".pxd"), *_parts(path))]
     folders = (
         path.parent / "native",
         *(ROOT / each for each in MORE_HEADERS.get(path.parent.name, HEADERS)),
@@ -293,9 +294,9 @@ def _cython(path: Path) -> Source:
 
 
 def _declarations(path: Path) -> set[Path]:
-    """Return a Cython file, its own `.pxd`, those that it cimports, and so on."""
+    """Return a Cython file, its parts, its own `.pxd`, those that it cimports, and so on."""
     found: set[Path] = set()
-    todo = [path, path.with_suffix(".pxd")]
+    todo = [path, path.with_suffix(".pxd"), *_parts(path)]
     while todo:
         source = todo.pop()
         if source not in found and source.is_file():
@@ -306,6 +307,11 @@ def _declarations(path: Path) -> set[Path]:
                 )
                 todo += [ROOT.joinpath(*place.split(".")).with_suffix(".pxd") for place in places]
     return found
+
+
+def _parts(path: Path) -> list[Path]:
+    """Return the files that a Cython module includes: it is compiled with them as one unit."""
+    return [path.parent / name for name in _matches(PART, path)]
 
 
 @cache

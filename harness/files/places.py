@@ -7,6 +7,7 @@ experiments) lies in `config/` of a checkout, and in `harness/config/` of an ins
 from __future__ import annotations
 
 import os
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,6 +22,19 @@ IS_INSTALLED = (HARNESS / "config").is_dir()
 
 CONFIG = (HARNESS if IS_INSTALLED else CODE) / "config"
 """The folder with the project's data."""
+
+
+def other_owner(prefix: Path = Path(sys.prefix), code: Path = CODE) -> str | None:
+    """Return the checkout for which the environment inside this one was made, if it is another one:
+    the tree was copied or moved with its environment.
+    """
+    if not prefix.is_relative_to(code):
+        return None
+    for file in prefix.glob("lib/python*/site-packages/millrace.pth"):
+        owner = file.read_text(encoding="utf-8").strip()
+        if Path(owner).resolve() != code.resolve():
+            return owner
+    return None
 
 
 def kept(folder: str) -> Path:

@@ -56,7 +56,7 @@ ENDED_EARLY = (
 MOST_BLOCKS = 10_000  # that are foretold
 BLOCKS_PER_SUSPECT = 3
 """Blocks of each program that looks slower for one block of another. On the same recording, three
-found a slowdown of 5.5 % in 87 % of calls, one in 73 % (`docs/gate-error-rates.md`)."""
+found a slowdown of 5.5 % in 87 % of calls, one in 73 %."""
 
 
 def compare(

@@ -19,11 +19,11 @@ from harness.jobs.results import JobResults
 from harness.jobs.tapped import Taps
 from harness.measurement.assemble import blank_record, fail_record, fill_record
 from harness.measurement.control import ControlFailed, Controller
+from harness.measurement.laws import needed_by, pool_law
+from harness.measurement.observe import Observation
 from harness.measurement.period_text import period_line
-from harness.measurement.run import options_of_law
 from harness.measurement.spec import Run
 from harness.measurement.subject import parameters_of
-from harness.measurement.window import Observation
 from harness.models import with_level
 from harness.operators.compiled import Compiled
 
@@ -55,19 +55,23 @@ def run_job(
     """
     taps = Taps(graph, results)
     layout = lay_out(graph, run.model)
+    law = pool_law(layout)
     record = blank_record(run, parameters_of(run), with_level(run.model, layout.pool))
     engine, interrupted = None, False
     try:
         engine = engine_of(
-            layout, tuples=run.tuples, allow_threads=run.allow_threads, **options_of_law(run)
+            layout,
+            tuples=run.tuples,
+            allow_threads=run.allow_threads,
+            **needed_by(law, run.model, run.period_s),
         )
-        controller = Controller(engine, layout, run.period_s, run.shortest_s)
+        controller = Controller(engine, graph, law, run.period_s, run.shortest_s)
         retain_input(graph, engine.queue_capacity)
         begun(record | {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity})
         results.open()
         engine.start()
         taps.start()
-        seen = Observation([], controller=controller if controller.controls else None)
+        seen = Observation()
         try:
             _follow(engine, controller, seen.samples, announce)
         except KeyboardInterrupt:
@@ -76,6 +80,8 @@ def run_job(
             seen.error = str(failure)
         seen.totals = engine.stop(drain=not results.closed, timeout_s=STOP_S)
         seen.samples.append(engine.sample(0.0))
+        if controller.controls:
+            seen.add_laws(controller)
         taps.stop()
     except (RunFailed, MemoryError) as error:
         return JobOutcome(fail_record(record, run, str(error) or "out of memory"), interrupted)

@@ -13,8 +13,7 @@ from harness.graph.functions.compiled import NativeFunction
 from harness.graph.kinds import SINK
 from harness.graph.schema import Schema
 from harness.jobs.results import FLUSH_S, JobResults, ResultStream
-from harness.operators.compiled import Compiled
-from harness.operators.tap import Tap
+from harness.operators.compiled import Compiled, Tap
 
 
 class TappedCallable:
@@ -35,8 +34,8 @@ def sinks_of(graph: Graph) -> list[Operator]:
     """Return the sinks of a typed graph. Raises UserError for a graph without types."""
     if not graph.typed_graph:
         raise UserError(
-            f"a job needs a graph with typed streams (docs/operators.md); those of {graph.name} "
-            "are not"
+            f"a job needs a graph with typed streams (docs/how-to/operators.md); those of "
+            f"{graph.name} are not"
         )
     return [each for each in graph.operators.values() if each.kind is SINK]
 

@@ -21,7 +21,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from harness.errors import UserError
-from harness.files.checked_yaml import SCHEMAS, Place, did_you_mean, dotted, read_checked, wrong
+from harness.files.checked_yaml import (
+    SCHEMAS,
+    Place,
+    check_values,
+    did_you_mean,
+    dotted,
+    load_schema,
+    read_mapping,
+    wrong,
+)
 from harness.files.places import own_config
 
 TAGS = ("measured", "adjacent", "estimate")
@@ -58,8 +67,8 @@ class Profile:
     title: str
     path: Path
     digest: str
-    """First 12 hexadecimal digits of the file's SHA-256. Numbers that a run replaces do not change
-    it.
+    """First 12 hexadecimal digits of the SHA-256 of the file, and of the one that it is based on.
+    Numbers that a run replaces do not change it.
     """
     constants: Mapping[str, Constant]
     plain: Mapping[str, Any]
@@ -213,8 +222,18 @@ def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any],
     file that breaks a rule.
 
     In the folder, where profiles are found by name, the name inside a file must be the file's own.
+    A file with `based_on` says only what differs from the profile of that name.
     """
-    values = read_checked(path, schema, numbered=True)
+    values, whole = read_mapping(path, numbered=True), hashlib.sha256(path.read_bytes())
+    if "based_on" in values:
+        base = find_profile(schema, folder, f"{values['based_on']}")
+        other = read_mapping(base, numbered=True)
+        if "based_on" in other:
+            rule = "must be a profile that is not based on another itself"
+            raise wrong(path, ("based_on",), rule, values["based_on"])
+        values = _put_into(other, values)
+        whole.update(base.read_bytes())
+    check_values(path, values, load_schema(schema))
     if path.parent.resolve() in _own_first(folder) and values["name"] != path.stem:
         raise wrong(path, ("name",), f"must be the file's, {path.stem!r}", values["name"])
     constants: dict[str, Constant] = {}
@@ -228,12 +247,25 @@ def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any],
         "name": values["name"],
         "title": values["title"],
         "path": path,
-        "digest": hashlib.sha256(path.read_bytes()).hexdigest()[:12],
+        "digest": whole.hexdigest()[:12],
         "constants": constants,
         "plain": plain,
         "sweep": dict(_sweep(path, constants, values.get("sweep", []))),
     }
     return values, shared
+
+
+def _put_into(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a base's values with a file's own in their places. A constant is put there whole."""
+    return {
+        **base,
+        **{
+            key: _put_into(base[key], value)
+            if isinstance(value, dict) and isinstance(base.get(key), dict) and "value" not in value
+            else value
+            for key, value in own.items()
+        },
+    }
 
 
 @functools.cache

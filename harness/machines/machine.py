@@ -1,5 +1,5 @@
 """Machines that a simulated run can run on: profiles in config/machines/, one a file
-(docs/machines.md).
+(docs/reference/machines.md).
 
   Machine  a profile with its topology
 

@@ -7,6 +7,7 @@ machine a run may be allowed some CPUs only: `xeon:16`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -107,6 +108,17 @@ class Place:
             self.costs().with_constants(of_software)
 
 
+def check_name(name: str) -> None:
+    """Raise UserError for a text that cannot name a real machine in records and folders."""
+    if name in machines():
+        raise UserError(f"a machine is described under the name {name!r}; choose another one")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}", name):
+        raise UserError(
+            "the name of a machine must have 1 to 40 letters, digits, dots and hyphens, not "
+            f"{name[:60]!r}"
+        )
+
+
 def find_place(
     machine: str = LOCAL, simulated: bool = False, software: str = "", cpus: int | None = None
 ) -> Place:
@@ -132,8 +144,8 @@ def find_place(
     known = machines()
     if name not in known:
         raise UserError(
-            f"machine {machine!r} is unknown; machines are: "
-            f"{', '.join(known)}{did_you_mean(machine, known)}"
+            f"machine {machine!r} is unknown{did_you_mean(machine, known)}; machines are: "
+            f"{', '.join(known)}"
         )
     if None not in (said, cpus):
         raise UserError(

@@ -1,4 +1,5 @@
-"""Software costs of simulated runs: profiles in config/software/, one a file (docs/machines.md).
+"""Software costs of simulated runs: profiles in config/software/, one a file
+(docs/reference/machines.md).
 
 Software  what each step of a runtime costs, and which algorithms it has; apart from the machine, so
           that either may be changed

@@ -62,6 +62,7 @@ def due(config: Config, records: Path) -> dict[Path, Path]:
     found = {}
     for experiment in config.experiments:
         files = [Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()]
+        files += map(Path, config.brought(experiment.name))
         tables = Path(config.tables(experiment.name))
         folder = files[0].parent
         if (

@@ -5,17 +5,32 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from harness.spark.interval import mean_interval
 from harness.spark.schemas import ARM, conform
+
+PERCENTILES = ("p50", "p90", "p99")
 
 
 def latency(runs: DataFrame) -> DataFrame:
     """Return one row per arm that has a run in use: p50, p90, p99 [ns], each the median over the n
-    runs that have one, and max [ns], the largest of all. `runs` as from `selection.mark_used`.
+    runs that have one, p50_least and p50_greatest of these runs, max [ns], the largest of all, and
+    the mean of the runs' means [ns] with its 95 % interval from lo to hi. `runs` as from
+    `selection.mark_used`.
     """
-    quantiles = [F.median(f"latency_ns.{name}").alias(name) for name in ("p50", "p90", "p99")]
+    of_runs = F.col("latency_ns.mean")
     table = (
         runs.where("used")
         .groupBy(*ARM)
-        .agg(F.count("latency_ns.p50").alias("n"), *quantiles, F.max("latency_ns.max").alias("max"))
+        .agg(
+            F.count("latency_ns.p50").alias("n"),
+            *(F.median(f"latency_ns.{name}").alias(name) for name in PERCENTILES),
+            F.min("latency_ns.p50").alias("p50_least"),
+            F.max("latency_ns.p50").alias("p50_greatest"),
+            F.max("latency_ns.max").alias("max"),
+            F.avg(of_runs).alias("mean"),
+            F.count(of_runs).alias("means"),
+            F.stddev_samp(of_runs).alias("sd"),
+        )
     )
-    return conform(table, "latency")
+    low, high = mean_interval(F.col("means"), F.col("mean"), F.col("sd"))
+    return conform(table.withColumns({"lo": low, "hi": high}), "latency")

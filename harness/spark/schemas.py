@@ -94,13 +94,14 @@ PARAMETERS: dict[str, DataType] = {
     "busy": SMALL,
     "selectivity": SMALL,
     "payload": SMALL,
+    "rate": SMALL,
     "load": TEXT,
     "placement": TEXT,
     "sources": SMALL,
 }
 """Parameters of topologies that are columns of their own; null where a topology does not have one.
-Cost: FLOP, or "skewed"; busy: µs; selectivity: %; placement: of threaded ports, none or hand;
-sources: of an application."""
+Cost: FLOP, or "skewed"; rate: tuples/s, 0: full speed; busy: µs; selectivity: %; placement: of
+threaded ports, none or hand; sources: of an application."""
 
 PARAMETER_COLUMNS = ", ".join(
     f"{name} {kind.simpleString().upper()}" for name, kind in PARAMETERS.items()
@@ -152,7 +153,8 @@ TABLES: dict[str, StructType] = {
     "latency": _table(
         """
         experiment STRING, cell STRING, arm STRING, machine STRING, simulated BOOLEAN,
-        software STRING, n BIGINT, p50 DOUBLE, p90 DOUBLE, p99 DOUBLE, max DOUBLE
+        software STRING, n BIGINT, p50 DOUBLE, p50_least DOUBLE, p50_greatest DOUBLE, p90 DOUBLE,
+        p99 DOUBLE, max DOUBLE, mean DOUBLE, lo DOUBLE, hi DOUBLE
         """
     ),
     "speedup": _table(

@@ -25,11 +25,11 @@ SINKS, HOPS, BOTH = "tuples at the sinks", "hops executed", "both"
 
 
 def mark_used(runs: DataFrame) -> DataFrame:
-    """Return `runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `by_hops` (True if
-    the rate is of hops executed), `unsettled` (correct, but not stationary), `no_rate` (correct,
-    but too short to have one), `used` (counts in the means of its arm), `variant_mean` [tuples/s],
-    and `reached` (True if any run of the same arm and the same constants differs from the nominal
-    run with the same random numbers).
+    """Return `runs` with more columns: `throughput` [tuples/s] and `ns_per_hop` by it, `by_hops`
+    (True if the rate is of hops executed), `unsettled` (correct, but not stationary), `no_rate`
+    (correct, but too short to have one), `used` (counts in the means of its arm), `variant_mean`
+    [tuples/s], and `reached` (True if any run of the same arm and the same constants differs from
+    the nominal run with the same random numbers).
 
     `variant_mean` is the arm's mean times the effect of these constants: the mean of their runs
     over the mean of the nominal ones with the same random numbers. A failed run that does not know
@@ -48,22 +48,24 @@ def mark_used(runs: DataFrame) -> DataFrame:
     by_rate = F.when(
         F.col("by_hops"), 1e9 / F.nullif(passed * F.col("hops"), F.lit(0.0))
     ).otherwise(F.col("ns_per_hop"))
-    counts = correct & F.col("rate").isNotNull()
+    counts = correct & F.col("throughput").isNotNull()
     nominal, of_variant = F.col("variant").isNull(), Window.partitionBy(*ARM, "variant")
-    beside = F.max(F.when(counts & nominal, F.col("rate"))).over(Window.partitionBy(*ARM, "repeat"))
-    own_mean = F.avg(F.when(counts & nominal, F.col("rate"))).over(Window.partitionBy(*ARM))
+    beside = F.max(F.when(counts & nominal, F.col("throughput"))).over(
+        Window.partitionBy(*ARM, "repeat")
+    )
+    own_mean = F.avg(F.when(counts & nominal, F.col("throughput"))).over(Window.partitionBy(*ARM))
     paired = counts & (beside > 0)
-    factor = F.avg(F.when(paired, F.col("rate"))).over(of_variant) / F.avg(
+    factor = F.avg(F.when(paired, F.col("throughput"))).over(of_variant) / F.avg(
         F.when(paired, beside)
     ).over(of_variant)
-    alone = F.avg(F.when(counts, F.col("rate"))).over(of_variant)
+    alone = F.avg(F.when(counts, F.col("throughput"))).over(of_variant)
     return (
         runs.withColumn("queue_capacity", F.when(unsaid, of_arm).otherwise(F.col("queue_capacity")))
         .withColumn("unsettled", correct & ~F.col("settled"))
         .withColumn("by_hops", of_hops)
-        .withColumn("rate", rate)
+        .withColumn("throughput", rate)
         .withColumn("ns_per_hop", by_rate)
-        .withColumn("no_rate", correct & F.col("rate").isNull())
+        .withColumn("no_rate", correct & F.col("throughput").isNull())
         .withColumn("variant_mean", F.coalesce(own_mean * factor, alone))
         .withColumn(
             "reached", F.max(F.coalesce("simulation.reached", F.lit(True))).over(of_variant)

@@ -62,7 +62,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.count_if(used & F.col("by_hops")).alias("by_hops"),
         F.count_if(used & ~F.coalesce("host.host_fit", F.lit(True))).alias("unfit"),
         F.count_distinct(of_used("host.hostname_hash")).alias("hosts"),
-        *_moments(of_used("rate"), ""),
+        *_moments(of_used("throughput"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
         *_levels(of_used("elastic.settled_level"), "level_"),
         *_levels(of_used("queued"), "queued_"),

@@ -29,7 +29,7 @@ class Countdown(OverwrittenLine):
 
     def show(self, text: str) -> None:
         """Show the current work; terminals only. Any thread may call this."""
-        self._overwrite(f"{self._head()}; {text}")
+        self._overwrite(f"{self._head()}; {text}", self._done, self._total)
 
     def finished(self, estimated_s: float, text: str) -> None:
         """Count one more as done, which was expected to take `estimated_s`. A log has the last one

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from contextlib import suppress
-from typing import TextIO
+from typing import Self, TextIO
 
 from harness.errors import RunFailed
 from harness.files.whole import open_for_writing
+from harness.terminal.overwritten_line import OverwrittenLine
 
 
-class ProgressLine:
+class ProgressLine(OverwrittenLine):
     """Line on stderr that is overwritten as the runs go on; silent if stderr is not a terminal.
 
     With a log every such line is also written there: "-" is stderr itself, where the lines then
     stay.
     """
 
-    def __init__(self, total: int, log: str | None = None) -> None:
-        self._total = total
-        self._width = 0
-        self._live = sys.stderr.isatty() and log != "-"
+    def __init__(self, log: str | None = None) -> None:
+        super().__init__()
+        if log == "-":
+            self._console = None
         self._log = log
         self._file: TextIO | None = sys.stderr if log == "-" else None
         self._refusal: OSError | None = None
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> Self:
         if self._log not in (None, "-"):
             try:
                 self._file = os.fdopen(
@@ -50,7 +50,7 @@ class ProgressLine:
     def show(self, done: int, total: int, text: str) -> None:
         """Show the current run, and its work."""
         line = f"run {min(done + 1, total)}/{total}: {text}"
-        self._put(line)
+        self._overwrite(line)
         if self._file is not None and self._refusal is None:
             try:
                 print(line, file=self._file, flush=True)
@@ -64,13 +64,4 @@ class ProgressLine:
 
     def clear(self) -> None:
         """Clear the line."""
-        if self._width:
-            self._put("")
-            print("\r", end="", file=sys.stderr, flush=True)
-
-    def _put(self, text: str) -> None:
-        if self._live:
-            # a longer text would take a second line, which would stay
-            text = text[: shutil.get_terminal_size().columns - 1]
-            print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
-            self._width = len(text)
+        self._overwrite("")

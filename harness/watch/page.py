@@ -12,6 +12,7 @@ import json
 from html import escape
 from pathlib import Path
 
+from harness.files.web_page import web_page
 from harness.measurement.period_text import short, told_replicas
 from harness.watch import lines
 from harness.watch.curves import CURVES, REPLICAS, figure, places
@@ -56,14 +57,7 @@ def page(story: Story) -> str:
     style, script = (
         (HERE / name).read_text(encoding="utf-8") for name in ("replay.css", "replay.js")
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + (f"\n<script>\n{script}</script>" if story.periods else "")
-        + "\n</body>\n</html>\n"
-    )
+    return web_page(title, style, "\n".join(body), script if story.periods else "")
 
 
 def _header(story: Story) -> str:

@@ -30,7 +30,7 @@ RATES = ("source_tuples_per_s", "submitted_tuples_per_s", "sink_tuples_per_s")
 
 @dataclass(frozen=True)
 class Period:
-    """Stretch between two samples. `sample`: as a record has it (docs/records.md)."""
+    """Stretch between two samples. `sample`: as a record has it (docs/reference/records.md)."""
 
     phase: str  # warming up, adapting, measuring
     sample: Mapping[str, Any]
@@ -149,7 +149,7 @@ def story_of_run(run: Run) -> Story:
     """Return the story of a run that is about to begin. Raises UserError if its graph or model is
     invalid.
     """
-    graph, parameters = build_subject(run)
+    graph, parameters, _ = build_subject(run)
     model = run.model
     layout = lay_out(graph, model, run.described)
     pool, begins = layout.pool, begins_queued(graph, model, layout.port_queues)

@@ -1,4 +1,4 @@
-"""The workflow: rules for Snakemake (*.smk), templates of its report, and functions that Snakemake
+"""The workflow: rules for Snakemake (*.smk), and functions that Snakemake
 itself does not offer.
 
   lock      one workflow at a time in a working directory

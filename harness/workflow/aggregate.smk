@@ -10,7 +10,8 @@ rule aggregate:
         records=lambda wildcards: [
             CONFIG.records(wildcards.experiment, block.stem)
             for block in EXPERIMENTS[wildcards.experiment].blocks()
-        ],
+        ]
+        + CONFIG.brought(wildcards.experiment),
     output:
         throughput=directory(f"{CONFIG.tables('{experiment}')}/throughput.parquet"),
         samples=directory(f"{CONFIG.tables('{experiment}')}/samples.parquet"),

@@ -2,7 +2,7 @@
 
 
 rule claims:
-    """The papers' claims beside the values in the tables, as Markdown and as a page of the report."""
+    """The papers' claims beside the values in the tables, as Markdown and as a page."""
     input:
         code(freshness.of_claims()),
         tables=[
@@ -10,12 +10,7 @@ rule claims:
         ],
     output:
         md=CONFIG.figure("claims", "md"),
-        html=report(
-            CONFIG.figure("claims", "html"),
-            caption="captions/claims.rst",
-            category="Claims",
-            labels={"figure": "claims", "profile": CONFIG.profile},
-        ),
+        html=CONFIG.figure("claims", "html"),
     log:
         f"{CONFIG.results}/logs/figures/claims.log",
     threads: 1

@@ -1,6 +1,5 @@
 # Code that all rules share: the config, the command line, and the steps before the first job.
 
-import base64
 import os
 import re
 import shlex
@@ -76,14 +75,10 @@ def block_settings(wildcards):
     return BLOCKS[wildcards.experiment, wildcards.block].settings
 
 
-def embedded(figure):
-    """A figure as a data URL for an image on the report's first page, which cannot show one
-    otherwise: its PNG, in lines.
-    """
-    data = base64.b64encode(Path(figure).with_suffix(".png").read_bytes()).decode()
-    # docutils allows 10,000 characters a line
-    lines = [data[first : first + 5000] for first in range(0, len(data), 5000)]
-    return "\n   ".join(["data:image/png;base64,", *lines])
+def aggregated():
+    """The experiments whose tables are made now. Records of all others stay as they are."""
+    jobs = workflow.dag.needrun_jobs()
+    return {job.wildcards.experiment for job in jobs if job.rule.name == "aggregate"}
 
 
 def any_of(names):
@@ -113,6 +108,6 @@ wildcard_constraints:
 onstart:
     try:
         hold_lock()
-        retire_stale_records(CONFIG)
+        retire_stale_records(CONFIG, aggregated())
     except RunFailed as error:
         raise WorkflowError(str(error))

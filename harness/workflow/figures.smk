@@ -8,12 +8,7 @@ rule figure:
         tables=figure_tables,
     output:
         png=CONFIG.figure("{figure}", "png"),
-        svg=report(
-            CONFIG.figure("{figure}", "svg"),
-            caption="captions/figure.rst",
-            category="Figures",
-            labels={"figure": "{figure}", "profile": CONFIG.profile},
-        ),
+        svg=CONFIG.figure("{figure}", "svg"),
     log:
         f"{CONFIG.results}/logs/figures/{{figure}}.log",
     threads: 1
@@ -21,7 +16,6 @@ rule figure:
         tables=lambda wildcards: CONFIG.tables(wildcards.figure),
         # A row that changed makes its own figure out of date. So the table is no input.
         row=lambda wildcards: repr(FIGURES[wildcards.figure]),
-        caption=lambda wildcards: FIGURES[wildcards.figure].full_caption,
     shell:
         "millrace plot {wildcards.figure:q} --tables {params.tables:q} "
         "--output {output.png:q} --output {output.svg:q} > {log:q} 2>&1"

@@ -19,13 +19,15 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from harness.experiments.config import Config, clock
+from harness.experiments.effort import BENCHES_S, DRAWING_S, SPARK_START_S, TABLES_S
+from harness.terminal.overwritten_line import OverwrittenLine
 
 NAME = "millrace"
-ESTIMATES_S = {"aggregate": 2.0, "figure": 4.0, "claims": 8.0}
+ESTIMATES_S = {"aggregate": TABLES_S, "figure": DRAWING_S, "claims": 8.0}
 """Expected time of a rule's job, until one has finished, on a 2-core VM [s]."""
-BENCHES_S = {"bench_laws": ("saso", 180.0), "bench_placements": ("saso_placement", 4200.0)}
-"""Bench of a rule, and the time of all its scenarios [s]."""
-FIRST_S = {"aggregate": 40.0}
+BENCHES = {"bench_laws": "saso", "bench_placements": "saso_placement"}
+"""Bench of a rule."""
+FIRST_S = {"aggregate": SPARK_START_S + TABLES_S}
 """Expected time of a rule's first job [s], if it differs from the others: it starts Spark, for all
 of them."""
 EXCLUSIVE = ("measure", "aggregate")
@@ -50,14 +52,16 @@ INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
 TERMINATED = "Will exit after finishing currently running jobs"  # SIGTERM
 
 
-class Progress:
+class Progress(OverwrittenLine):
     """State of one workflow run, updated by Snakemake's log records."""
 
     def __init__(self, config: Config, cores: int = 1) -> None:
+        super().__init__()
         self.interrupted = False
+        self.terminated = False  # by SIGTERM, not Ctrl-C
         self._cores = cores
         self._estimates_s = ESTIMATES_S | {
-            rule: all_s / config.bench_every[bench] for rule, (bench, all_s) in BENCHES_S.items()
+            rule: BENCHES_S[bench] / config.bench_every[bench] for rule, bench in BENCHES.items()
         }
         # by target; unfinished blocks only
         self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}
@@ -75,7 +79,6 @@ class Progress:
         self._foreseen_s: Counter[str] = Counter()  # estimates of the blocks that have finished
         self._finished: Counter[str] = Counter()
         self._started = 0.0
-        self._is_terminal = sys.stderr.isatty()
 
     def take(self, record: logging.LogRecord) -> None:
         """Process one log record of Snakemake."""
@@ -97,7 +100,7 @@ class Progress:
             case _ if INTERRUPTED in str(record.msg):
                 self.interrupted = True
             case _ if TERMINATED in str(record.msg) and not self.interrupted:
-                self.interrupted = True
+                self.interrupted = self.terminated = True
                 self._say("told to stop: what is running is finished first")
 
     @property
@@ -119,8 +122,9 @@ class Progress:
         )
         self._began[record.jobid] = (record.rule_name, what, record.created)
         self._logs[record.jobid] = list(record.log or [])
-        if self._is_terminal and record.rule_name in WORDS:
-            print(f"\r\033[K  {record.rule_name} {what} ...", end="", file=sys.stderr, flush=True)
+        if record.rule_name in WORDS:
+            done = self._total - self._left.total()
+            self._overwrite(f"{record.rule_name} {what} ...", done, self._total)
 
     def _finish(self, record: logging.LogRecord) -> None:
         rule, what, began = self._began.pop(record.job_id, ("", "", 0.0))
@@ -196,7 +200,8 @@ class Progress:
         return stretch * sum(left_s) / max(1, len(left_s))
 
     def _say(self, text: str) -> None:
-        print(f"\r\033[K{text}" if self._is_terminal else text, file=sys.stderr, flush=True)
+        self._overwrite("")
+        print(text, file=sys.stderr, flush=True)
 
 
 def _lines(log: str) -> list[str]:

@@ -11,6 +11,3 @@ include: "aggregate.smk"
 include: "bench.smk"
 include: "figures.smk"
 include: "claims.smk"
-
-
-report: "captions/workflow.rst"

@@ -7,17 +7,18 @@ the experiment must leave it. They are moved and not deleted, because it took ti
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from itertools import chain, count
 from pathlib import Path
 
 from harness.experiments.config import Config
 
 
-def retire_stale_records(config: Config) -> None:
-    """Move records in an experiment's folder that belong to none of its cells to `retired/` beside
-    `raw/`, and print a line.
+def retire_stale_records(config: Config, names: Collection[str]) -> None:
+    """Move records in the folders of these experiments that belong to none of their cells to
+    `retired/` beside `raw/`, and print a line for each.
     """
-    for experiment in config.experiments:
+    for experiment in (each for each in config.experiments if each.name in names):
         wanted = {
             Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()
         }

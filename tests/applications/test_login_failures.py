@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import topologies
 from harness.applications.login_failures import FORMS, SCHEMAS, generate, input_of
+from harness.cli import main
 from harness.errors import UserError
 from harness.models import Dynamic, Manual
 from tests.applications.drive import MODELS, in_any_order, run
@@ -436,6 +437,17 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, kind):
     )
 
 
+def test_a_first_line_of_more_than_a_mib_is_a_broken_line_of_a_log(tmp_path, capsys):
+    text = b"x" * (2**20 + 9) + b"\n" + generate(50, 4)
+    path = tmp_path / "log"
+    path.write_bytes(text)
+    found, cut = input_of(1, 0, str(path))
+    assert (found, cut) == (text, False)
+    output = tmp_path / "found.jsonl"
+    assert main(["run", "login-failures", "--set", f"input={path}", "--output", str(output)]) == 0
+    assert "records 51, broken 1, " in capsys.readouterr().out and output.exists()
+
+
 def test_a_file_that_is_not_there_is_told():
     with pytest.raises(
         UserError, match=r"^/nowhere/log: cannot be read: No such file or directory$"
@@ -444,9 +456,9 @@ def test_a_file_that_is_not_there_is_told():
 
 
 def test_the_python_code_of_the_page_runs():
-    page = (Path(__file__).parents[2] / "docs" / "applications.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/how-to/applications.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    exec(compile(block, "docs/applications.md", "exec"), {"__name__": "page"})
+    exec(compile(block, "docs/how-to/applications.md", "exec"), {"__name__": "page"})
 
 
 def test_generated_lines_are_like_those_of_a_real_log():

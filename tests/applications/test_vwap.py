@@ -188,6 +188,14 @@ def test_a_packed_file_and_a_cut_one_are_read(tmp_path):
     check(built, reference(found))
 
 
+def test_a_header_without_an_end_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "other"
+    path.write_bytes(b"#RIC," * 2**14)
+    with pytest.raises(UserError) as refused:
+        topologies.build("vwap", {"input": str(path)}, 0)
+    assert "its first line must have at most 16,384 bytes" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("content", "missing"),
     [

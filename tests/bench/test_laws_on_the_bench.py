@@ -2,7 +2,7 @@
 deterministic, by the seeds.
 
 Kinds of curves that only score are not among them, and no cusps, which no curve of its family
-resembles: docs/laws-bench.md tells what it reaches there.
+resembles: docs/appendices/laws-bench.md tells what it reaches there.
 """
 
 from __future__ import annotations

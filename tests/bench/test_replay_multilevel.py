@@ -353,7 +353,7 @@ def test_json_of_a_replay_has_the_places_with_queues(placed, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found == answer("middleware19", replay("middleware19", parse_record(json.dumps(PLACED))))
     assert len(found["queued"]) == len(PLACED["samples"])
-    assert main(["laws", "replay", "--law", "middleware19", "--set", "history=no", placed]) == 0
+    assert main(["laws", "replay", "--law", "middleware19", "--law-set", "history=no", placed]) == 0
 
 
 @pytest.mark.parametrize(
@@ -367,12 +367,12 @@ def test_json_of_a_replay_has_the_places_with_queues(placed, capsys):
         (["--law", "pldi17", "--multilevel"], PLACED, "law 'pldi17' does not place queues"),
         (["--law", "magic"], PLACED, "law 'magic' is unknown"),
         (
-            ["--law", "middleware19", "--set", "satisfaction=2"],
+            ["--law", "middleware19", "--law-set", "satisfaction=2"],
             PLACED,
             "satisfaction must be from 0 to 1, not '2'",
         ),
         (
-            ["--law", "streams", "--set", "speed=2"],
+            ["--law", "streams", "--law-set", "speed=2"],
             PLACED,
             "law streams has no setting 'speed'; it has none",
         ),

@@ -18,7 +18,9 @@ from harness.cli import main
 from harness.elasticity import Bounds
 from harness.errors import UserError
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/laws-bench.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/appendices/laws-bench.md").read_text(
+    encoding="utf-8"
+)
 PART = PAGE.partition("### Paced sources of your own")[2].partition("\n## ")[0]
 PLAIN = {"throughput": "1000 * n", "max": 16, "target": 5500}
 

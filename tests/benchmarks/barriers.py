@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import ctypes
 import random
-import re
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 
+from examples.barriers import Barrier, barrier
 from examples.building import HERE, shared_library
 from examples.cython_function import cython_module
 from harness.engine import open_engine
@@ -30,20 +29,6 @@ from harness.models import Coroutine, Dynamic
 TUPLES = 300_000  # of each source
 LONGEST_S = 120
 SLOWER = 10  # what is in Python gets so many times fewer
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
-
-
-@cache
-def python_code() -> dict[str, object]:
-    """Return what docs/operators.md shows of barriers in Python."""
-    namespace: dict[str, object] = {}
-    blocks = re.findall(
-        r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
-    for start in ("async def barrier", "class Barrier"):
-        code = next(block for block in blocks if f"\n{start}" in block)
-        exec(code[: code.index("\n\n\ndef join")], namespace)
-    return namespace
 
 
 @cache
@@ -83,11 +68,8 @@ def events_in_c(graph: Graph) -> list[tuple[object, object]]:
 
 
 def events_in_python(graph: Graph) -> list[tuple[object, object]]:
-    code = python_code()
-    barrier = code["Barrier"]()
-    ports = [
-        graph.python(f"port{port}", code["partial"](barrier.process, port)) for port in range(2)
-    ]
+    events = Barrier()
+    ports = [graph.python(f"port{port}", partial(events.process, port)) for port in range(2)]
     return [(port, port) for port in ports]
 
 
@@ -100,7 +82,7 @@ KINDS = {
         "loop in C",
     ),
     "events in C": (events_in_c, Dynamic(2), "loop in C"),
-    "loop in Python": (loop(lambda: python_code()["barrier"]), Coroutine(2), "loop in Python"),
+    "loop in Python": (loop(lambda: barrier), Coroutine(2), "loop in Python"),
     "events in Python": (events_in_python, Dynamic(2), "loop in Python"),
 }
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from harness.simulator.queueing import simulate
+from tests.simulator.probes import simulate
 
 from tests.simulator.simpy_queues import Network, with_callbacks, with_processes
 

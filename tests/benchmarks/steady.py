@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from harness.engine import open_engine
+from harness.engine import Sample, open_engine
 from harness.errors import RunFailed
 from harness.graph import Graph
-from harness.measurement.stationary import WarmUp
+from harness.measurement.observe import is_warm
 from harness.models import Model
 
 WARM_UP_WINDOW_S = 0.1
@@ -62,12 +62,14 @@ def steady_rate(
     ]
     engine.start()
     engine.sample(WARM_UP_WINDOW_S)  # threads start, pages are touched for the first time
-    warm_up = WarmUp(flow.copies, span.warm_up_s)
-    while not engine.finished() and not warm_up.step(engine.sample(WARM_UP_WINDOW_S)):
-        continue
-    seen = engine.sample(span.window_s)
+    seen: list[Sample] = []
+    settled = False
+    while not (settled or engine.finished() or len(seen) * WARM_UP_WINDOW_S >= span.warm_up_s):
+        seen.append(engine.sample(WARM_UP_WINDOW_S))
+        settled = is_warm(seen, flow.copies)
+    measured = engine.sample(span.window_s)
     totals = engine.stop(drain=False, timeout_s=GRACE_S)
     if not totals.correct:
         raise RunFailed(f"the run was wrong: {totals}")
-    executed = sum(seen.processed[index] for index in hops)
-    return Rate(executed / flow.hops / seen.elapsed_s, warm_up.settled)
+    executed = sum(measured.processed[index] for index in hops)
+    return Rate(executed / flow.hops / measured.elapsed_s, settled)

@@ -32,7 +32,6 @@ CLOCK = HopClock()
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.benchmark(timer=CLOCK)
 @pytest.mark.parametrize("arm", ARMS)
 @pytest.mark.parametrize("cost", [1, 100])

@@ -44,7 +44,6 @@ def readings_of(law: str) -> tuple[object, list[tuple[object, str]]]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.benchmark(timer=time.thread_time)
 @pytest.mark.parametrize("settled", [False, True], ids=["searching", "settled"])
 @pytest.mark.parametrize("law", LAWS[Decides.QUEUES])

@@ -73,7 +73,7 @@ def test_call_that_knows_nothing_of_any_cell_does_not_pass_as_inconclusive(gate_
 
 
 def test_explanations_are_in_the_report_and_in_the_file(gate_stand, capsys, monkeypatch):
-    made = Explanation("a", "perf", "s", 5, (Growth("f", "a.py:3", 1.0, 2.0, 1.0, 2.0),), (), "x")
+    made = Explanation("a", "perf", "s", 5, (Growth("f", "a.py:3", 1.0, 2.0),), (), "x")
     asked = []
 
     def explain(trees, programs, folder, notify, seed):
@@ -82,7 +82,7 @@ def test_explanations_are_in_the_report_and_in_the_file(gate_stand, capsys, monk
         return [made]
 
     monkeypatch.setattr("harness.gate.explain.explain.explain", explain)
-    words = ["gate", "--base", "main", "--json", "v.json", "--markdown", "v.md"]
+    words = ["gate", "--base", "main", "--json", "v.json", "--report", "v.md"]
     assert main([*words, "--explain", "here/there"]) == 0
     line = "+1 s in f (a.py:3) itself: 1 s in base, 2 s in head"
     assert line in capsys.readouterr().out
@@ -206,8 +206,8 @@ def test_files_are_not_compared_by_a_command(gate_stand, error_line):
 
 @pytest.mark.heavy
 def test_a_whole_command_is_timed_in_both_trees(tmp_path):
-    """Head sleeps longer by a half."""
-    for side, seconds in (("base", 0.06), ("head", 0.09)):
+    """Head sleeps longer by so much that it shows although both start slowly on a busy machine."""
+    for side, seconds in (("base", 0.06), ("head", 0.36)):
         (tmp_path / side).mkdir()
         (tmp_path / side / "made").write_text(f"sleep {seconds}; sleep 100 &")
     words = [
@@ -235,7 +235,6 @@ def test_a_whole_command_is_timed_in_both_trees(tmp_path):
         },
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
@@ -247,7 +246,7 @@ def test_a_whole_command_is_timed_in_both_trees(tmp_path):
         "s",
         True,
     )
-    assert 0.06 < min(cell["base"]) < 0.09 < min(cell["head"])
+    assert min(cell["base"]) > 0.06 and min(cell["head"]) > 0.36
 
 
 def test_pairs_that_are_counted_have_no_time_limit_unless_one_is_given(gate_stand, capsys):
@@ -407,7 +406,7 @@ def test_signals_that_end_a_job_interrupt_it_once_and_are_as_before_afterwards(
     monkeypatch.setattr(sys.modules["harness.gate.compare"], "compare", end)
     before = signal.signal(number, signal.SIG_DFL)  # whoever runs the tests may ignore it
     try:
-        assert main(["gate", "--base", "main"]) == 130
+        assert main(["gate", "--base", "main"]) == 128 + number
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, before)
@@ -469,14 +468,14 @@ def test_a_call_that_is_terminated_writes_its_reports_and_leaves_no_process(tmp_
             assert call.poll() is None
             time.sleep(0.01)
         call.terminate()
-        assert call.wait(30) == 130
+        assert call.wait(100) == 143
     finally:
         call.kill()
         call.wait()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
     assert json.loads((tmp_path / "v.json").read_text())["gate"]["finished"] is False
-    assert 'name="exit_code" value="130"' in (tmp_path / "v.xml").read_text()
+    assert 'name="exit_code" value="143"' in (tmp_path / "v.xml").read_text()
 
 
 def test_interrupted_while_building_there_is_nothing_to_write(gate_stand, capsys):
@@ -503,5 +502,5 @@ def test_help_teaches_every_exit_code(capsys):
         main(["gate", "--help"])
     assert stop.value.code == 0
     out = capsys.readouterr().out
-    for code in (0, 1, 2, 3, 4, 5, 6, 7, 70, 130):
+    for code in (0, 1, 2, 3, 4, 5, 6, 7, 70, 129, 130, 143):
         assert f"\n  {code} " in out

@@ -13,7 +13,7 @@ import pytest
 from harness.cli import main
 from harness.errors import UserError
 from harness.experiments.config import load_config
-from harness.measurement import block, control
+from harness.measurement import block, laws
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record
 from harness.measurement.run import run_once
@@ -99,7 +99,7 @@ def test_parameters_of_a_function_reach_the_run_and_name_the_cell(specs, makes):
     assert main(["run", f"{makes}:graph", "--set", "length=3", "--model", "manual"]) == 1
     assert specs[0].parameters == {"length": "3"}
     assert specs[0].cell == f"made,digest={specs[0].digest},length=3"
-    assert len(build_subject(specs[0])[0].operators) == 5
+    assert len(build_subject(specs[0]).graph.operators) == 5
 
 
 def test_the_record_of_a_file_keeps_its_schema(makes):
@@ -169,13 +169,13 @@ def test_a_run_of_a_fixed_level_is_named_and_recorded_by_the_threads_that_it_has
 
 
 def test_a_file_may_make_a_run_elastic_by_an_annotation(specs, tmp_path, monkeypatch):
-    monkeypatch.setattr(control, "DEFAULT_LAW", "fixed")
+    monkeypatch.setattr(laws, "DEFAULT_LAW", "fixed")
     path = tmp_path / "elastic.yaml"
     path.write_text(ELASTIC)
     main(["run", str(path), "--model", "manual", "--period", "0.5"])
     assert (specs[0].model, specs[0].arm, specs[0].period_s) == (Manual(), "manual", 0.5)
-    graph, _ = build_subject(specs[0])
-    assert control.pool_law(layout_of(graph, specs[0].model)).name == "fixed"
+    graph = build_subject(specs[0]).graph
+    assert laws.pool_law(layout_of(graph, specs[0].model)).name == "fixed"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_an_experiment_may_be_about_files(tmp_path, chain, makes):
         {"length": 2},
         blocks[2].cell.name,
     )
-    assert len(build_subject(spec)[0].operators) == 4
+    assert len(build_subject(spec).graph.operators) == 4
 
 
 def test_a_file_that_changes_makes_its_records_out_of_date(tmp_path, chain):

@@ -228,11 +228,7 @@ def test_the_real_command_uses_several_processes_and_keeps_stdout_clean(tmp_path
     path.write_text(json.dumps(many), encoding="utf-8")
     words = ["laws", "bench", "--scenarios", str(path), "--law", "millrace", "--json", "-"]
     done = subprocess.run(
-        [sys.executable, "-m", "harness", *words],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=50,
+        [sys.executable, "-m", "harness", *words], capture_output=True, text=True, cwd=ROOT
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert [row["scenario"] for row in json.loads(done.stdout)["results"]] == [

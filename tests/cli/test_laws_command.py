@@ -46,7 +46,19 @@ def test_a_replay_prints_a_line_a_sample_with_its_reason(record, capsys):
 
 def test_json_on_stdout_stands_alone(record, capsys):
     assert (
-        main(["laws", "replay", "--law", "pldi17", "--set", "doubling=true", record, "--json", "-"])
+        main(
+            [
+                "laws",
+                "replay",
+                "--law",
+                "pldi17",
+                "--law-set",
+                "doubling=true",
+                record,
+                "--json",
+                "-",
+            ]
+        )
         == 0
     )
     answer = json.loads(capsys.readouterr().out)

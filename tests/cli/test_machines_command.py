@@ -57,11 +57,11 @@ def test_the_listing_fits_a_wide_terminal(capsys):
 
 
 def test_json_has_the_same(capsys):
-    machines = json.loads(out_of(capsys, "--json"))
+    machines = json.loads(out_of(capsys, "--json", "-"))
     assert [machine["name"] for machine in machines] == machine_names()
     assert {machine["name"]: machine["cpus"] for machine in machines}["xeon"] == 176
     assert all("constants" not in machine for machine in machines)
-    one = json.loads(out_of(capsys, "xeon", "--json"))
+    one = json.loads(out_of(capsys, "xeon", "--json", "-"))
     assert one["constants"]["atomic.fence"] == {
         "value": 13.0,
         "unit": "ns",
@@ -83,7 +83,8 @@ def test_runtimes_are_listed_in_place_of_machines(capsys):
         assert path in one
     assert "how.queue_capacity" in one
     assert (
-        json.loads(out_of(capsys, "--software", "millrace", "--json"))["how.queue_capacity"] is None
+        json.loads(out_of(capsys, "--software", "millrace", "--json", "-"))["how.queue_capacity"]
+        is None
     )
 
 

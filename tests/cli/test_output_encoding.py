@@ -21,10 +21,10 @@ RUN = (
 LISTINGS = [
     "models",
     "topologies",
-    "topologies --json",
+    "topologies --json -",
     "machines",
     "machines xeon",
-    "machines xeon --json",
+    "machines xeon --json -",
     "laws list",
 ]
 LISTINGS += ["claims --list", "sweep --dry-run", *(f"{command} --help" for command in COMMANDS)]

@@ -89,7 +89,7 @@ def test_a_law_may_use_every_cpu_of_the_simulated_machine(runs, start):
     [
         (
             "--model manual --machine xeno",
-            "machine 'xeno' is unknown; machines are: local, xeon, power8; did you mean 'xeon'?",
+            "machine 'xeno' is unknown (did you mean 'xeon'?); machines are: local, xeon, power8",
         ),
         (
             "--model dynamic --threads 200 --machine xeon",

@@ -267,7 +267,7 @@ def test_a_file_s_graph_that_has_a_topology_s_name_is_not_taken_for_it(
             "--html '/nowhere/run.html': there is no directory '/nowhere'",
         ),
         ("pipeline --model manual --record .", "--record must name a file, not the directory '.'"),
-        ("pipelin --model manual", "topology 'pipelin' is unknown (did you mean pipeline?)"),
+        ("pipelin --model manual", "topology 'pipelin' is unknown (did you mean 'pipeline'?)"),
         (
             "pipeline --model manual --threads 2",
             "threads applies to dynamic, multilevel and coroutine only, not to the model manual",

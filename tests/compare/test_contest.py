@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -32,6 +33,13 @@ def test_it_ends_within_the_budget_and_says_so():
 def test_a_budget_for_no_look_says_how_much_is_needed():
     made, _ = compared({"a": 100.0, "b": 900.0}, budget_s=9.0)
     assert "a first look takes 3; --budget 1m may do" in report.sentence(made)
+
+
+def test_a_budget_for_no_block_says_nothing_of_changed_ratios():
+    made, _ = compared({"a": 100.0, "b": 900.0}, budget_s=1.0)
+    assert made.blocks == 0
+    assert not any("its ratio to the best changed" in note for note in report.notes(made))
+    assert not any(row[1] != report.MISSING for row in report.table_of(made)[1])
 
 
 def test_a_block_has_two_runs_of_each_arm_in_random_order():
@@ -164,3 +172,14 @@ def test_the_page_holds_sentence_table_and_picture():
     assert "http://" not in page.replace("http://www.w3.org", "").replace(
         "http://purl.org", ""
     ).replace("http://creativecommons.org", "")
+
+
+def test_a_run_that_is_explained_comes_first_and_is_not_compared():
+    host = Host({"a": 100.0, "b": 150.0})
+    made = replace(contest(host), explains=True)
+    made.compare(host.execute, Silent())
+    assert [run.explained for run in host.runs[:3]] == [True, True, False]
+    assert {run.arm for run in host.runs[:2]} == {"a", "b"}
+    assert all(arm.explained is not None for arm in made.contenders)
+    compared = [record for arm in made.contenders for record in arm.records]
+    assert len(compared) == len(host.runs) - 2

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from examples.building import shared_library
 from harness.engine.open import describe, engine_of, lay_out
 from harness.explain import RunExplanation, explain
 from harness.graph import Graph
+from harness.graph.functions.compiled import PROTOTYPE
 from harness.machines.software import DEFAULT_SOFTWARE
 from harness.measurement.observe import observe
 from harness.measurement.spec import run_of
 from harness.measurement.time_use import time_use_entry
 from harness.models import Model
+
+LINE = 64  # bytes of a cache line
 
 
 def pipeline(costs: Sequence[int], **of_source: Any) -> Graph:
@@ -38,6 +45,36 @@ def shared_sink(sources: int, cost: int) -> Graph:
     return graph
 
 
+COUNT_C = """
+#include <stdint.h>
+
+int32_t count(uint64_t n, double* value, char* payload, uint64_t bytes, double c, void* state) {
+  volatile uint64_t* counter = state;
+  for (int i = 0; i < 1000; ++i) *counter += 1;
+  return 1;
+}
+"""
+
+
+def false_sharing() -> Graph:
+    """Two operators in C that count in one cache line."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "count_in_one_line.c")
+        source.write_text(COUNT_C, encoding="utf-8")
+        library = ctypes.CDLL(str(shared_library(source)))
+    counters = ctypes.create_string_buffer(2 * LINE)
+    at = -ctypes.addressof(counters) % LINE
+    graph = Graph("false-sharing")
+    before = graph.source("source")
+    for name, offset in (("one", at), ("other", at + ctypes.sizeof(ctypes.c_uint64))):
+        state = ctypes.c_uint64.from_buffer(counters, offset)
+        operator = graph.native(name, PROTOTYPE(("count", library)), state=state)
+        graph.connect(before, operator)
+        before = operator
+    graph.connect(before, graph.sink("sink"))
+    return graph
+
+
 def explained(
     graph: Graph, model: Model, machine: str = "xeon", **lengths: float
 ) -> tuple[RunExplanation, dict[str, Any]]:
@@ -49,8 +86,10 @@ def explained(
     run = replace(run_of("pipeline", {}, "manual", **where, **lengths), explained=True)
     layout = lay_out(graph, model, on)
     engine = engine_of(layout, on, explained=True)
-    seen = observe(engine, run, graph.flow().copies, lambda phase: None)
-    entry = time_use_entry(run, seen, layout)
+    seen = observe(engine, run, graph, lambda phase: None)
+    entry = time_use_entry(
+        run, layout, seen.time_use, seen.processed, seen.samples[-1].replicas, seen.disturbance
+    )
     elapsed_s = sum(sample.elapsed_s for sample in seen.samples)
     record = {
         "topology": graph.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import UserError
-from harness.explain import explain
+from harness.explain import RunExplanation, explain
 from harness.explain.report import report, side_by_side
 from tests.explain.made_records import operator, record, thread
 
@@ -18,6 +18,17 @@ def chain(*operators, **facts):
     for each in operators:
         linked.append({**each, "behind": [linked[-1]["name"]], **facts})
     return linked
+
+
+def told_text(told: RunExplanation) -> str:
+    """All sentences of an explanation, a line each."""
+    return "\n".join(told.sentences)
+
+
+def explained_pair(queue_capacity, *threads, **facts):
+    """The explanation of a run of two operators, `a` and `b`, by what its threads did."""
+    operators = chain(operator("a"), operator("b"), queue_capacity=queue_capacity)
+    return explain(record(operators, list(threads), **facts))
 
 
 def test_shares_of_threads_and_of_operators_add_up_to_all_time():
@@ -176,40 +187,25 @@ def test_a_lock_is_named_by_the_operator_behind_it():
     ]
     told = explain(record(operators, threads))
     assert told.bounds[0].members == ("sink",)
-    assert any(
-        "45 % of the time threads wait for each other before `sink`" in sentence
-        for sentence in told.sentences
-    )
+    assert "45 % of the time threads wait for each other before `sink`" in told_text(told)
 
 
 def test_a_queue_is_too_short_where_threads_wait_before_an_operator_that_is_not_busy():
-    operators = chain(operator("a"), operator("b"), queue_capacity=2)
-    told = explain(
-        record(
-            operators,
-            [
-                thread("source source", ("make", "source", 0.3), ("room", "a", 0.7)),
-                thread("port thread of a", ("work", "a", 0.3), ("tuples", "a", 0.7)),
-            ],
-            rate=3e5,
-        )
+    told = explained_pair(
+        2,
+        thread("source source", ("make", "source", 0.3), ("room", "a", 0.7)),
+        thread("port thread of a", ("work", "a", 0.3), ("tuples", "a", 0.7)),
+        rate=3e5,
     )
-    assert any(
-        "before `a`, which is busy only 30 %: its queue of 2 tuples is too short" in sentence
-        for sentence in told.sentences
-    )
+    words = "before `a`, which is busy only 30 %: its queue of 2 tuples is too short"
+    assert words in told_text(told)
 
 
 def test_neighbours_that_spend_their_time_on_a_queue_are_to_be_fused():
-    operators = chain(operator("a"), operator("b"), queue_capacity=100)
-    told = explain(
-        record(
-            operators,
-            [
-                thread("t0", ("work", "a", 0.2), ("move", "a", 0.3), ("search", None, 0.5)),
-                thread("t1", ("work", "b", 0.3), ("search", None, 0.7)),
-            ],
-        )
+    told = explained_pair(
+        100,
+        thread("t0", ("work", "a", 0.2), ("move", "a", 0.3), ("search", None, 0.5)),
+        thread("t1", ("work", "b", 0.3), ("search", None, 0.7)),
     )
     assert "37 % of the useful time is spent in queues: fuse `a` with `b`" in told.sentences
 
@@ -250,7 +246,7 @@ def test_lines_that_cores_take_from_each_other_point_to_false_sharing():
             counters={"instructions": 10**9, "cycles": 10**9, "lines_of_other_cores": 5 * 10**6},
         )
     )
-    assert any("5.0 cache lines" in sentence for sentence in told.sentences)
+    assert "5.0 cache lines" in told_text(told)
 
 
 def test_a_record_without_times_cannot_be_explained():

@@ -11,7 +11,7 @@ import pytest
 from harness.explain.shares import USEFUL
 from harness.machines.host.cpu import usable_cpus
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
-from tests.explain.known import explained, pipeline, shared_sink
+from tests.explain.known import explained, false_sharing, pipeline, shared_sink
 
 VIRTUAL = {"duration_s": 0.002, "warmup": 0.001}
 REAL = {"duration_s": 0.4, "warmup": 0.2}
@@ -144,6 +144,23 @@ def test_a_real_source_waits_for_its_next_tuple():
     (source,) = (thread for thread in told.threads if thread.name == "source source")
     with_cpu = 1.0 - source.shares["stolen"] - source.shares["no CPU"]
     assert source.shares["idle"] >= 0.3 * with_cpu
+
+
+@pytest.mark.heavy
+def test_real_threads_move_tuples_one_by_one_through_a_queue_that_is_too_short():
+    told, _ = explained(pipeline([CHEAP, CHEAP]), Dedicated(queue_capacity=1), "", **REAL)
+    assert any("has room for 1 of the 32 tuples" in sentence for sentence in told.sentences)
+
+
+@pytest.mark.heavy
+def test_false_sharing_shows_in_counters_where_they_can_be_read_and_else_as_work():
+    told, entry = explained(false_sharing(), Dedicated(), "", **REAL)
+    busiest = sorted(told.operators, key=lambda operator: -operator.shares["work"])[:2]
+    assert {operator.name for operator in busiest} == {"one", "other"}
+    if "lines_of_other_cores" in entry["counters"]:
+        assert any("false sharing" in sentence for sentence in told.sentences)
+    else:
+        assert not any("cache lines" in sentence for sentence in told.sentences)
 
 
 def _spin(begun) -> None:

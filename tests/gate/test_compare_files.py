@@ -489,7 +489,6 @@ def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=50,
         env=clean_environment(),
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Tests of docs/gate-suites.md: what it shows works as it stands."""
+"""Tests of docs/how-to/gate-suites.md: what it shows works as it stands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 
 from harness.gate.suite import load_suite
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gate-suites.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/how-to/gate-suites.md").read_text(
+    encoding="utf-8"
+)
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 

@@ -63,7 +63,7 @@ def test_rate_of_ok_with_more_slow_processes(before, after, cost):
 )
 def test_rate_of_regressed_with_fewer_slow_processes_and_a_lower_mean(before, after, rate, cost):
     """A fifth of slow processes with amounts that differ is seen too seldom for 1 %:
-    docs/gate-statistics.md says what holds."""
+    docs/explanation/gate-statistics.md says what holds."""
     said = verdicts(
         lambda draw, is_head: shares(draw, is_head, before, after, cost, ratio=0.97),
         calls=MANY,

@@ -20,6 +20,7 @@ from harness.gate.loaded import Loaded, rehearse, rehearsed
 from harness.gate.suite import Suite
 from harness.gate.tree import Role, Tree
 from harness.gate.verdict import Side
+from tests.gate.repository import git
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "import foo.core\nprint('{\"ns_per_hop\": 1}')\n"
@@ -201,19 +202,9 @@ def test_call_whose_base_would_be_heads_code_ends_before_anything_is_measured(ro
     """The usual way: the repository's own environment, in which the working tree is installed."""
     head = room / "head"
     install(room, str(head / "src"))
-    settings = (
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@b",
-        "-c",
-        "init.defaultBranch=main",
-        "-c",
-        "core.hooksPath=/dev/null",
-    )
     commit = ["commit", "--allow-empty", "-qm"]
     for words in (["init", "-q"], ["add", "--all"], [*commit, "one"], [*commit, "two"]):
-        subprocess.run(["git", "-C", str(head), *settings, *words], check=True)
+        git(head, *words)
     suite = {
         "python": str(room / "env/bin/python"),
         "programs": [{"name": "one", "command": "{python} bench.py"}],
@@ -241,7 +232,6 @@ def test_call_whose_base_would_be_heads_code_ends_before_anything_is_measured(ro
         },
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert done.returncode == 2, done.stderr

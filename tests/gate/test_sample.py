@@ -240,10 +240,14 @@ def test_whole_session_is_killed_at_the_end_or_when_time_is_up(tree: Tree, hangs
             "time.sleep(600)" if hangs else "print('{\"ns_per_hop\": 4}')"
         )  # it holds the output open, too
     )
-    before = time.monotonic()
-    sample = run(tree, code, timeout_s=2.0 if hangs else 500.0)
-    assert time.monotonic() - before < 50
-    assert sample.error == ("killed after 2 s without an answer" if hangs else None)
+    limits_s = (2, 20, 200) if hangs else (500,)
+    for limit_s in limits_s:  # on a busy machine it may take long until it has begun
+        before = time.monotonic()
+        sample = run(tree, code, timeout_s=float(limit_s))
+        assert time.monotonic() - before < 300  # it would sleep for 600 s
+        if (tree.directory / "pid").exists():
+            break
+    assert sample.error == (f"killed after {limit_s} s without an answer" if hangs else None)
     assert sample.values == ({} if hangs else {"one": 4.0})
     assert not is_running(int((tree.directory / "pid").read_text(encoding="utf-8")))
 
@@ -272,7 +276,11 @@ def test_what_left_its_session_ends_with_the_process_that_started_it(tree: Tree,
         "fails": "os.abort()",
         "hangs": "time.sleep(600)",
     }[how]
-    sample = run(tree, LEAVES + ending, timeout_s=3.0 if how == "hangs" else 500.0)
+    limits_s = (3.0, 30.0, 300.0) if how == "hangs" else (500.0,)
+    for limit_s in limits_s:  # on a busy machine it may take long until it has begun
+        sample = run(tree, LEAVES + ending, timeout_s=limit_s)
+        if (tree.directory / "left").exists():
+            break
     assert (sample.error is None) == (how == "ends")
     assert not is_running(left_behind(tree))
     again = run(tree, "print('{\"ns_per_hop\": 5}')")  # the next one is as good as any
@@ -301,11 +309,11 @@ def test_all_of_it_ends_with_a_call_that_is_killed(tree: Tree, number: int) -> N
             assert call.poll() is None
             time.sleep(0.01)
         call.send_signal(number)
-        call.wait(50)
+        call.wait(100)
     finally:
         call.kill()
         call.wait()
-    give_up_s = time.monotonic() + 50
+    give_up_s = time.monotonic() + 100
     while is_running(left_behind(tree)) and time.monotonic() < give_up_s:
         time.sleep(0.01)
     assert not is_running(left_behind(tree))
@@ -334,7 +342,7 @@ def test_interruption_while_a_process_starts_leaves_nothing_behind(
             session.run_session(["sleep", "600"], tmp_path, os.environ, 500.0)
     finally:
         signal.signal(signal.SIGTERM, usual)
-    assert started[0].wait(50) is not None  # its channel is closed
+    assert started[0].wait(100) is not None  # its channel is closed
 
 
 def test_supervisor_that_somebody_has_killed_is_replaced(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_unit_is_told_by_what_a_name_ends_in(write: Callable[..., Path]) -> None
     [
         (
             {"run": RUN | {"topology": "pipelin"}},
-            "programs[0].run: topology 'pipelin' is unknown (did you mean pipeline?)",
+            "programs[0].run: topology 'pipelin' is unknown (did you mean 'pipeline'?)",
         ),
         (
             {"run": RUN | {"parameters": {"wings": 2}}},
@@ -251,14 +251,14 @@ def test_unit_is_told_by_what_a_name_ends_in(write: Callable[..., Path]) -> None
             "programs[0].run: model 'magic' is unknown; models are: manual",
         ),
         ({"run": RUN | {"threads": 2}}, "threads applies to dynamic"),
-        ({"run": RUN | {"machine": "xeno"}}, "machine 'xeno' is unknown; machines are:"),
+        ({"run": RUN | {"machine": "xeno"}}, "machine 'xeno' is unknown (did you mean 'xeon'?)"),
         ({"run": RUN | {"software": "millrace"}}, "software applies to simulated machines only"),
         ({"run": RUN | {"model": "dynamic", "law": "magic"}}, "magic"),
         ({"run": RUN | {"model": "dynamic", "queued": "work99"}}, "work99"),
         ({"run": RUN | {"duration_s": 0.01}}, "duration_s must be 0.05 or more, not 0.01"),
         (
             {"run": RUN | {"duration": 1}},
-            "programs[0].run.duration: unknown key; did you mean 'duration_s'?",
+            "programs[0].run.duration: unknown key (did you mean 'duration_s'?)",
         ),
         ({"run": {"topology": "none.yaml", "model": "manual"}}, "none.yaml: cannot be read"),
         ({"run": {"topology": "mix"}}, "programs[0].run.model: missing key"),

@@ -20,29 +20,10 @@ from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.suite import Suite
 from harness.gate.tree import Role, Tree, check, prepare, room_of
+from tests.gate.repository import git
 
 BUILD = (("sh", "-c", "echo building; cp number built"),)
 PROGRAM = Program("one", ("{python}", "one.py"), (GateCell("one", Metric()),))
-
-
-def git(repository: Path, *words: str) -> str:
-    settings = (
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@b",
-        "-c",
-        "init.defaultBranch=main",
-        "-c",
-        "core.hooksPath=/dev/null",
-    )
-    done = subprocess.run(
-        ["git", "-C", str(repository), *settings, *words],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
 
 
 def commit(repository: Path, number: int, build_fails: bool = False) -> str:
@@ -637,7 +618,7 @@ def test_two_calls_at_once_that_build_in_different_ways_both_end(
         ):
             threading.Event().wait(0.01)
         waiting.touch()
-        assert [each.wait(40) for each in calls] == [0, 0]
+        assert [each.wait(300) for each in calls] == [0, 0]
     finally:
         waiting.touch()  # else the build goes on for ever
         for each in calls:

@@ -222,7 +222,6 @@ def test_pytest_benchmark_compares_our_files(tmp_path):
         ],
         capture_output=True,
         text=True,
-        timeout=50,
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr

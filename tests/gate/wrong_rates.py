@@ -1,4 +1,4 @@
-"""The table of wrong answers in docs/gate-statistics.md.
+"""The table of wrong answers in results/reference/gate-wrong-answers.md.
 
 python -m tests.gate.wrong_rates [CALLS]        prints it, after some minutes
 """

@@ -87,11 +87,11 @@ BAD = {
     ),
     "a misspelt key of a constant": (
         {"atomic.fence": leaf(sauce="x")},
-        "atomic.fence.sauce: unknown key; did you mean 'source'?",
+        "atomic.fence.sauce: unknown key (did you mean 'source'?)",
     ),
     "an unknown constant": (
         {"atomic.fences": leaf()},
-        "atomic.fences: unknown key; did you mean 'fence'?",
+        "atomic.fences: unknown key (did you mean 'fence'?)",
     ),
     "an unknown room": ({"gpu": {}}, "gpu: unknown key"),
     "an unknown distance": (
@@ -186,8 +186,8 @@ BAD = {
     ),
     "a sweep of what is no constant": (
         {"sweep": ["atomic.fense"]},
-        "sweep[0]: must be the path of a constant, as in atomic.fence, not 'atomic.fense'; did you "
-        "mean 'atomic.fence'?",
+        "sweep[0]: must be the path of a constant, as in atomic.fence, not 'atomic.fense' "
+        "(did you mean 'atomic.fence'?)",
     ),
     "a sweep of a whole table": (
         {"sweep": ["atomic.contended"]},

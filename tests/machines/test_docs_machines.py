@@ -1,4 +1,4 @@
-"""Tests of docs/machines.md: what it shows works as it stands."""
+"""Tests of docs/reference/machines.md: what it shows works as it stands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.files.checked_yaml import SCHEMAS
 from harness.machines.machine import MACHINES, load_machine
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/machines.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/machines.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.files.checked_yaml import SCHEMAS
+from harness.files.checked_yaml import SCHEMAS, read_checked
 from harness.machines.constants import TAGS, unit_and_meaning
 from harness.machines.machine import MACHINES, load_machine, machine_names
 
@@ -297,3 +297,22 @@ def keys_of(schema: dict) -> list[str]:
 
     walk(schema, "")
     return found
+
+
+def test_a_profile_that_has_changed_is_read_again(tmp_path):
+    path = tmp_path / "mine.yaml"
+    text = (
+        (MACHINES / "local.yaml")
+        .read_text(encoding="utf-8")
+        .replace('name: "local"', 'name: "mine"')
+    )
+    path.write_text(text, encoding="utf-8")
+    first = load_machine(path)
+    path.write_text(text.replace(first.title, "another"), encoding="utf-8")
+    assert load_machine(path).title == "another" != first.title
+
+
+def test_values_that_a_reader_changes_are_its_own():
+    path = MACHINES / "local.yaml"
+    read_checked(path, "machine", numbered=True)["topology"].clear()
+    assert read_checked(path, "machine", numbered=True)["topology"]

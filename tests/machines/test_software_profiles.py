@@ -7,12 +7,13 @@ from __future__ import annotations
 import pytest
 
 from harness.engine import open_engine
+from harness.engine.open import Described, lay_out
 from harness.errors import UserError
 from harness.machines.constants import unit_and_meaning
 from harness.machines.machine import load_machine
 from harness.machines.place import find_place
 from harness.machines.software import load_software, software_names
-from harness.models import Dynamic
+from harness.models import Coroutine, Dynamic
 from topologies import build
 
 BAD = {
@@ -25,7 +26,7 @@ BAD = {
         {"cost.flag.value": 99},
         "cost.flag.value: must be within its own range, 8 to 20, not 99",
     ),
-    "an unknown cost": ({"cost.flags": {}}, "cost.flags: unknown key; did you mean 'flag'?"),
+    "an unknown cost": ({"cost.flags": {}}, "cost.flags: unknown key (did you mean 'flag'?)"),
     "a reference clock of 0": (
         {"reference.clock_ghz.value": 0},
         "reference.clock_ghz.value: must be a number above 0",
@@ -59,7 +60,13 @@ BAD = {
 
 
 def test_the_profiles_are_the_files():
-    assert software_names() == ["millrace", "p17-printed", "streams-4.2"]
+    assert software_names() == [
+        "cstream",
+        "millrace",
+        "p17-printed",
+        "streams-4.2",
+        "streams-locked",
+    ]
 
 
 def test_millrace_is_the_runtime_that_is_here():
@@ -148,6 +155,70 @@ def test_a_cost_takes_longer_on_a_slower_core():
     assert software.scale(clock, ipc * 4) == pytest.approx(0.25)
 
 
+BASED = """\
+schema_version: 1
+name: own
+title: one of a user
+based_on: {}
+how: {{batch: 8}}
+cost:
+  flag: {{value: 9, tag: estimate, range: [8, 10], source: a test}}
+"""
+
+
+def test_a_profile_may_say_only_what_differs_from_another_one(tmp_path):
+    (tmp_path / "own.yaml").write_text(BASED.format("streams-4.2"))
+    own, base = load_software(tmp_path / "own.yaml"), load_software("streams-4.2")
+    assert (own.name, own["how.batch"], own["cost.flag"]) == ("own", 8, 9)
+    same = {path: each for path, each in base.constants.items() if path != "cost.flag"}
+    assert {path: own.constants[path] for path in same} == same
+    assert own["how.drain"] == base["how.drain"]
+
+
+def test_the_digest_of_a_profile_tells_its_base(tmp_path, software_file, monkeypatch):
+    (tmp_path / "software").mkdir()
+    base = tmp_path / "software" / "base.yaml"
+    base.write_text(software_file({"name": "base"}).read_text())
+    monkeypatch.setattr("harness.machines.constants.own_config", lambda: tmp_path)
+    (tmp_path / "own.yaml").write_text(BASED.format("base"))
+    before = load_software(tmp_path / "own.yaml").digest
+    base.write_text(f"{base.read_text()}# another one\n")
+    assert load_software(tmp_path / "own.yaml").digest != before
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("stream-4.2", "software 'stream-4.2' is unknown (did you mean 'streams-4.2'?)"),
+        ("p17-printed", "based_on: must be a profile that is not based on another itself"),
+    ],
+)
+def test_a_base_must_be_a_profile_of_its_own(base, expected, tmp_path):
+    (tmp_path / "own.yaml").write_text(BASED.format(base))
+    with pytest.raises(UserError) as caught:
+        load_software(tmp_path / "own.yaml")
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(("software", "locked"), [("streams-4.2", []), ("streams-locked", [11])])
+def test_a_sink_behind_its_queue_is_locked_if_the_software_locks_where_streams_meet(
+    software, locked
+):
+    graph, _ = build("data-parallel", {"width": 9}, 0)
+    place = find_place("xeon", software=software)
+    layout = lay_out(graph, Dynamic(4), Described(place.described(), place.costs()))
+    assert [index for index, each in enumerate(layout.locked) if each] == locked
+
+
+@pytest.mark.parametrize(("software", "lazy"), [("millrace", True), ("cstream", False)])
+def test_a_co_routine_is_woken_for_each_tuple_if_the_software_does_that(software, lazy):
+    graph, _ = build("chain", {"operators": 2}, 0)
+    place = find_place("cstream", software=software)
+    layout = lay_out(graph, Coroutine(2), Described(place.described(), place.costs()))
+    assert {way.lazy for way in layout.ways} == {lazy}
+    assert layout.batch == (32 if lazy else 1)
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_profile_is_told_with_file_path_rule_and_value(case, software_file):
     changes, expected = BAD[case]
@@ -170,7 +241,7 @@ def test_a_cost_may_be_nothing(software_file):
 def test_an_unknown_name_is_told_with_those_that_are_known():
     with pytest.raises(
         UserError,
-        match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, "
-        r"p17-printed",
+        match=r"software 'milrace' is unknown \(did you mean 'millrace'\?\); known are: cstream, "
+        r"millrace, p17-printed",
     ):
         load_software("milrace")

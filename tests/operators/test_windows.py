@@ -3,6 +3,7 @@
 import ctypes
 import math
 from collections import Counter
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -86,6 +87,10 @@ VALUES = {
     "hosts": distinct("host", 4),
     "loads_seen": distinct("load", 5),
 }
+WITHOUT_SUMS_OF_FLOATS = {
+    name: value for name, value in VALUES.items() if name not in ("loads", "middle")
+}
+"""Values that do not depend on the order in which states are combined."""
 quick = settings(max_examples=60, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -156,14 +161,15 @@ SESSIONS = st.builds(
 )
 
 
-@pytest.mark.timeout(180)
 @quick
 @given(EVENTS, WINDOWS, st.sampled_from([(), ("host",), ("host", "up"), ("tag", "code")]))
 def test_an_aggregate_sends_what_its_twin_sends(events, window, by):
+    few_panes = window.length // math.gcd(window.length, window.step) <= 8
+    values = VALUES if window.on is not None and few_panes else WITHOUT_SUMS_OF_FLOATS
     found = sent_by(
-        lambda graph: aggregate(graph, "tried", EVENT, window, VALUES, by), [(EVENT, events)]
+        lambda graph: aggregate(graph, "tried", EVENT, window, values, by), [(EVENT, events)]
     )
-    twin = plain.Aggregate(EVENT, window, VALUES, by)
+    twin = plain.Aggregate(EVENT, window, values, by)
     assert found == sent_by_twin(twin, events)
     assert left_out.get("tried: late", 0) == twin.late
 
@@ -171,9 +177,7 @@ def test_an_aggregate_sends_what_its_twin_sends(events, window, by):
 @quick
 @given(EVENTS, SESSIONS, st.sampled_from([(), ("host",), ("host", "up")]))
 def test_sessions_are_those_of_the_twin(events, window, by):
-    values = {
-        name: value for name, value in VALUES.items() if name not in ("loads", "middle", "ups")
-    }  # sums of floats depend on the order
+    values = WITHOUT_SUMS_OF_FLOATS
     found = sent_by(
         lambda graph: aggregate(graph, "tried", EVENT, window, values, by), [(EVENT, events)]
     )
@@ -314,6 +318,47 @@ def test_a_window_that_has_ended_is_not_opened_again():
         )
         ended = [(85, 1), (90, 1)] if 91 in times else []
         assert [(each["begin"], each["n"]) for each in found] == [*ended, (95, 2), (100, 1)]
+
+
+@quick
+@given(
+    st.lists(
+        st.tuples(st.integers(-2, 5), st.integers(0, 30), st.sampled_from("abc")), max_size=90
+    ),
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.sampled_from([0, 7, 1000]),
+)
+def test_a_tuple_is_in_all_windows_around_its_time_that_have_not_ended(
+    steps, length, step, lateness
+):
+    """Compare with the rule. Time is the greatest so far, and begins at the least of the first five."""
+    length, at, events = max(length, step), 0, []
+    for number, (ahead, back, host) in enumerate(steps):
+        at += ahead
+        events.append(event(at - back * (number % 3 == 0), host, size=number, load=number / 7))
+    values = {"n": count(), "from": first("size"), "to": last("size"), "sum": total("load")}
+    window = by_time(length, step, lateness=lateness, jump=2**40)
+    found = sent_by(
+        lambda graph: aggregate(graph, "tried", EVENT, window, values, "host"), [(EVENT, events)]
+    )
+    pane, reached = math.gcd(length, step), min((each["time"] for each in events[:5]), default=0)
+    inside, late = {}, 0
+    for each in events:
+        begins = range(each["time"] // step * step, each["time"] - length, -step)
+        open_ones = [begin for begin in begins if begin + length > reached - lateness]
+        late += not open_ones
+        for begin in open_ones:
+            inside.setdefault((begin, each["host"]), []).append(each)
+        reached = max(reached, each["time"])
+    for each in found:
+        own = inside.pop((each["begin"], each["host"]))
+        in_order = sorted(own, key=lambda one: one["time"] // pane)
+        assert each["end"] == each["begin"] + length and each["n"] == len(own)
+        assert (each["from"], each["to"]) == (in_order[0]["size"], in_order[-1]["size"])
+        assert each["sum"] == pytest.approx(math.fsum(one["load"] for one in own), rel=1e-12)
+    assert not inside and [each["begin"] for each in found] == sorted(e["begin"] for e in found)
+    assert left_out.get("tried: late", 0) == late
 
 
 def event(time, host, **more):
@@ -573,6 +618,76 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
                 }
             )
     assert found == wanted and len(found) > 12
+
+
+WORD = np.dtype([("number", np.uint64), ("weight", np.uint64)])
+NUMBER = Schema("number", {"number": "uint64"})
+
+
+def word_of_digits():
+    """Return the fold whose result is its tuples' numbers, written one after the other in base
+    1,000,003, modulo 2^64. It depends on the order of all of them.
+    """
+    import numba
+
+    number = NUMBER.dtype
+
+    @numba.cfunc(ADD.numba)
+    def add(state, tuple_, count):
+        own, given = numba.carray(state, 1, WORD)[0], numba.carray(tuple_, 1, number)[0]
+        if count == 0:
+            own.weight = np.uint64(1)
+        own.number = own.number * np.uint64(1_000_003) + given.number
+        own.weight = own.weight * np.uint64(1_000_003)
+        return 0
+
+    @numba.cfunc(COMBINE.numba)
+    def combine(state, later):
+        own, other = numba.carray(state, 1, WORD)[0], numba.carray(later, 1, WORD)[0]
+        own.number = own.number * other.weight + other.number
+        own.weight = own.weight * other.weight
+        return 0
+
+    @numba.cfunc(RESULT.numba)
+    def result(state, window, out):
+        numba.carray(out, 1, number)[0].number = numba.carray(state, 1, WORD)[0].number
+        return 1
+
+    return Fold(add, combine, result, WORD.itemsize)
+
+
+@pytest.mark.heavy
+def test_a_sliding_window_combines_all_its_tuples_in_their_order():
+    fold, numbers = word_of_digits(), [7 * n + 1 for n in range(200)]
+    for length, step in [(5, 1), (13, 1), (64, 1), (12, 2), (40, 15), (7, 7), (18, 12), (250, 3)]:
+        window = by_count(length, step)
+        found = sent_by(
+            lambda graph, window=window: aggregate(
+                graph, "word", NUMBER, window, fold, gives=NUMBER
+            ),
+            [(NUMBER, [{"number": number} for number in numbers])],
+        )
+        wanted = [
+            reduce(
+                lambda word, n: (word * 1_000_003 + n) % 2**64,
+                numbers[max(0, end - length) : end],
+                0,
+            )
+            for end in range(step, len(numbers) + 1, step)
+        ]
+        assert [each["number"] for each in found] == wanted, (length, step)
+
+
+def test_keys_that_came_and_went_are_forgotten_by_sliding_windows():
+    events = [event(n // 2, f"host {n % 9 if n % 2 else n}") for n in range(4000)]
+    found = sent_by(
+        lambda graph: aggregate(graph, "tried", EVENT, by_time(30, 10), {"n": count()}, "host"),
+        [(EVENT, events)],
+    )
+    twin = plain.Aggregate(EVENT, by_time(30, 10), {"n": count()}, ("host",))
+    few = [each for each in found if each["end"] <= 200]
+    assert few == [each for each in sent_by_twin(twin, events[:420]) if each["end"] <= 200]
+    assert sum(each["n"] for each in found) == 3 * len(events)
 
 
 # -- bad input -------------------------------------------------------------------------------------

@@ -41,7 +41,6 @@ def setup(config: Path, *words: str) -> None:
         cwd=ROOT,
         env=os.environ | {"DIST_EXTRA_CONFIG": str(config)},
         check=True,
-        timeout=300,
     )
 
 
@@ -51,7 +50,7 @@ def install(wheel: Path, folder: Path) -> Path:
     python = folder / "bin" / "python"
     (site,) = folder.glob("lib/python*/site-packages")
     install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps"]
-    subprocess.run([*install, "--python", python, wheel], check=True, timeout=120)
+    subprocess.run([*install, "--python", python, wheel], check=True)
     for place in {place for name in requirements(wheel) for place in top_levels(name)}:
         if not (link := site / place.name).exists():
             link.symlink_to(place)

@@ -100,7 +100,6 @@ def test_half_of_what_was_made_is_not_taken(config):
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(300)
 def test_one_spark_makes_the_tables_of_all_experiments(config, spark, monkeypatch, capsys):
     opened = []
 
@@ -152,7 +151,6 @@ def made(tmp_path, spark):
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(300)
 def test_tables_made_together_are_those_made_alone(
     config, make_record, elastic, sample, simulated, write_lines, spark, made
 ):
@@ -196,7 +194,6 @@ def test_tables_made_together_are_those_made_alone(
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(300)
 def test_experiments_with_a_line_that_is_not_usable_are_left_to_their_own_jobs(
     config, make_record, write_lines, made
 ):

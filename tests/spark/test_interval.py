@@ -6,7 +6,7 @@ import pytest
 
 from harness.measurement.interval import level_interval, mean_interval, t_quantile
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.heavy
 
 
 def test_quantiles_are_those_of_the_table_and_beyond_it_larger_by_little(spark):

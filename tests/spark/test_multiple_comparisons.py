@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.heavy
 
 CELLS = 80
 ARMS = 11
@@ -61,7 +61,7 @@ def rates(world: str, rng: np.random.Generator) -> pd.DataFrame:
             "cell": cell,
             "repeat": repeat,
             "number": arm,
-            "rate": 1e6 * np.exp(logs.ravel()),
+            "throughput": 1e6 * np.exp(logs.ravel()),
         }
     )
 

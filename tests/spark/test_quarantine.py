@@ -11,7 +11,7 @@ import pytest
 from harness.measurement.record.declaration import BALANCER
 from tests.records import example, oldest
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.heavy
 
 FORM = "not a record: "
 VALUE = "impossible value: "

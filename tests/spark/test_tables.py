@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from harness.measurement.interval import mean_interval
 from harness.measurement.record.declaration import SAMPLE
 from tests.records import oldest
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.heavy
 
 
 def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
@@ -698,16 +699,18 @@ def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(
     )
 
 
-def test_latency_is_the_median_of_the_runs_and_the_largest_maximum(
+def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_maximum(
     runs_of, make_record, assert_rows
 ):
     from harness.spark.latency import latency
 
     def run(repeat, p50, longest, **fields):
-        quantiles = {"p50": p50, "p90": 2 * p50, "p99": 3 * p50, "max": longest, "count": 9}
+        quantiles = {"p50": p50, "p90": 2 * p50, "p99": 3 * p50, "max": longest, "mean": p50 + 1}
+        quantiles["count"] = 9
         return make_record(repeat=repeat, latency_ns=quantiles, **fields)
 
-    nothing = {"p50": None, "p90": None, "p99": None, "max": None, "count": 0}
+    nothing = dict.fromkeys(("p50", "p90", "p99", "max", "mean")) | {"count": 0}
+    mean, low, high = mean_interval([101, 501, 201])
     runs = runs_of(
         run(0, 100, 5000),
         run(1, 500, 9000),
@@ -725,11 +728,18 @@ def test_latency_is_the_median_of_the_runs_and_the_largest_maximum(
                 "arm": "manual",
                 "n": 3,
                 "p50": 200.0,
+                "p50_least": 100.0,
+                "p50_greatest": 500.0,
                 "p90": 400.0,
                 "p99": 600.0,
                 "max": 9000.0,
+                "mean": mean,
+                "lo": low,
+                "hi": high,
             },
-            {**shared, "arm": "silent", "n": 0, "p50": None, "p90": None, "p99": None, "max": None},
+            {**shared, "arm": "silent", "n": 0}
+            | dict.fromkeys(("p50", "p50_least", "p50_greatest", "p90", "p99", "max"))
+            | dict.fromkeys(("mean", "lo", "hi")),
         ],
     )
 
@@ -1004,6 +1014,31 @@ def test_what_no_variant_reaches_has_no_band(runs_of, make_record, simulated, as
                 "band_hi": 100.0,
             },
         ],
+    )
+
+
+def test_the_means_at_the_points_of_a_design_have_one_order_for_all_arms(
+    runs_of, make_record, simulated, assert_rows
+):
+    from harness.spark.throughput import throughput
+
+    rates = {"a": {4.0: 90.0, 9.0: 70.0}, "b": {4.0: 50.0, 9.0: 60.0}}
+    runs = runs_of(
+        *(make_record(arm=arm, sink_tuples_per_s=80.0, **simulated()) for arm in rates),
+        *(
+            make_record(
+                arm=arm,
+                sink_tuples_per_s=rates[arm][fence],
+                **simulated(constants={"atomic.fence": fence}),
+            )
+            # each arm's points were run in another order
+            for arm, fences in (("a", (9.0, 4.0)), ("b", (4.0, 9.0)))
+            for fence in fences
+        ),
+    )
+    assert_rows(
+        throughput(runs),
+        [{"arm": "a", "at_points": [90.0, 70.0]}, {"arm": "b", "at_points": [50.0, 60.0]}],
     )
 
 

@@ -12,9 +12,9 @@ import topologies
 from harness.errors import UserError
 
 DEFAULTS = {
-    "pipeline": {"operators": 100, "cost": 100, "payload": 128},
-    "data-parallel": {"width": 100, "cost": 100, "payload": 128},
-    "mix": {"width": 10, "depth": 10, "cost": 100, "payload": 128},
+    "pipeline": {"operators": 100, "cost": 100, "payload": 128, "rate": 0},
+    "data-parallel": {"width": 100, "cost": 100, "payload": 128, "rate": 0},
+    "mix": {"width": 10, "depth": 10, "cost": 100, "payload": 128, "rate": 0},
     "bushy": {"width": 3, "depth": 4, "cost": 100, "payload": 128},
     "chain": {"operators": 12, "busy": 100, "selectivity": 100, "read": 0, "payload": 128},
     "tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
@@ -111,6 +111,7 @@ def test_numbers_may_come_as_text():
         "depth": 10,
         "cost": "skewed",
         "payload": 0,
+        "rate": 0,
     }
 
 
@@ -162,7 +163,7 @@ BAD = [
     (
         "pipeline",
         {"operators": "999999"},
-        "parameter operators of topology pipeline must be a whole number from 1 to 999998, not "
+        "parameter operators of topology pipeline must be a whole number from 0 to 999998, not "
         "'999999'",
     ),
     (
@@ -190,18 +191,18 @@ BAD = [
     (
         "mix",
         {"widht": "3"},
-        "topology mix has no parameter 'widht' (did you mean width?); its parameters are: width, "
-        "depth, cost, payload",
+        "topology mix has no parameter 'widht' (did you mean 'width'?); its parameters are: width, "
+        "depth, cost, payload, rate",
     ),
     (
         "pipeline",
         {"zzz": "3"},
-        "topology pipeline has no parameter 'zzz'; its parameters are: operators, cost, payload",
+        "topology pipeline has no parameter 'zzz'; its parameters are: operators, cost, payload, rate",
     ),
     (
         "data_parallel",
         {},
-        "topology 'data_parallel' is unknown (did you mean data-parallel?); topologies are: "
+        "topology 'data_parallel' is unknown (did you mean 'data-parallel'?); topologies are: "
         f"{NAMES}",
     ),
     ("?", {}, f"topology '?' is unknown; topologies are: {NAMES}"),

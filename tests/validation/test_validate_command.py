@@ -12,6 +12,7 @@ from harness.errors import UserError
 from harness.measurement.records import read_records
 from harness.validation import session, state
 from tests.described import describe
+from tests.terminal.screen import seen
 from tests.validation.made_runs import record_of
 
 ONE_CELL = ["--cells", "topology=pipeline,cost=1,payload=128"]
@@ -110,7 +111,7 @@ def test_options_reach_the_runs(runs):
 
 def test_report_table_and_figure_are_written(runs, capsys):
     runs.factor = {"dedicated": 1.2}
-    assert main(["validate", *ONE_CELL, "--markdown", "report.md", "--figure", "figure.svg"]) == 0
+    assert main(["validate", *ONE_CELL, "--report", "report.md", "--figure", "figure.svg"]) == 0
     out = capsys.readouterr().out
     assert Path("report.md").read_text(encoding="utf-8") == out
     assert "| pipeline | 1    | 128     | dedicated |" in out
@@ -264,7 +265,7 @@ def test_a_failed_prediction_is_a_missed_target(runs, capsys):
             "--figure must name a file ending in .png, .svg, .pdf, not 'x.gif'",
         ),
         (["--output", "no/where.parquet"], "--output 'no/where.parquet': there is no directory "),
-        (["--markdown", "results"], "--markdown must name a file, not the directory 'results'"),
+        (["--report", "results"], "--report must name a file, not the directory 'results'"),
         (["--repeats", "0"], "argument --repeats: must be a whole number from 1 to 1000, not '0'"),
         (["--duration", "0"], "argument --duration: must be from 0.01 to 86400 seconds, not '0'"),
     ],
@@ -300,7 +301,7 @@ def test_a_machine_without_a_profile_is_told_before_anything_runs(runs, monkeypa
 )
 def test_a_full_disk_is_told_wherever_it_is_met(full, runs_made, runs, capsys):
     Path(full).symlink_to("/dev/full")
-    assert main(["validate", *ONE_CELL, "--output", "x.parquet", "--markdown", "report.md"]) == 1
+    assert main(["validate", *ONE_CELL, "--output", "x.parquet", "--report", "report.md"]) == 1
     assert (
         capsys.readouterr().err.splitlines()[-1]
         == f"millrace validate: cannot write {full}: No space left on device"
@@ -315,7 +316,7 @@ def test_a_terminal_sees_what_is_on_and_how_long_the_rest_will_take(runs, capsys
     err = capsys.readouterr().err
     assert "[0/16] 11 s left; pipeline,operators=20,cost=1,payload=128 manual: measuring" in err
     assert "[15/16] " in err
-    assert err.endswith("\r\033[K")
+    assert seen(err) == []
 
 
 def test_a_log_has_a_line_at_the_end_at_least(runs, capsys):

@@ -16,10 +16,7 @@ import pytest
 
 from harness.measurement.records import read_records
 
-pytestmark = [
-    pytest.mark.heavy,
-    pytest.mark.timeout(180),
-]  # of a session and a half, where others have the CPUs
+pytestmark = pytest.mark.heavy
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [
     sys.executable,
@@ -29,9 +26,9 @@ COMMAND = [
     "--cells",
     "topology=pipeline,cost=100,payload=128",
     "--duration",
-    # on busy CPUs a window of 0.05 s was half as long again once, and then its record is not what
-    # was asked for
-    "0.2",
+    # a record of a window that is longer by a half is not what was asked for, and on busy CPUs each
+    # may end late by a tenth of a second or two
+    "0.6",
     "--patience",
     "2",
 ]
@@ -61,7 +58,7 @@ def gone_on(tmp_path_factory):
         "v.parquet",
         "--figure",
         "v.png",
-        "--markdown",
+        "--report",
         "v.md",
     ]
     with subprocess.Popen(
@@ -74,7 +71,7 @@ def gone_on(tmp_path_factory):
     before = read_records(log)[0]
     words.append("--resume")
     done = subprocess.run(
-        words, capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=100
+        words, capture_output=True, text=True, cwd=folder, env=environment(folder)
     )
     assert done.returncode == 0, done.stderr
     return folder, before, done

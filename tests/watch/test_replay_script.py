@@ -42,7 +42,6 @@ def used(story: Story, acts: list[tuple[str, Any]], tmp_path: Path) -> list[dict
         [NODE, HERE / "fake_page.js", SCRIPT, path, json.dumps(acts)],
         capture_output=True,
         text=True,
-        timeout=30,
     )
     assert done.stderr == ""
     return json.loads(done.stdout)

@@ -142,7 +142,8 @@ def test_a_run_that_begins_is_headed_by_its_law_and_place() -> None:
         heading.simulated
         and heading.where == "simulated on xeon with the costs of millrace, in virtual time"
     )
-    assert (heading.title, heading.parameters) == ("pipeline", "operators=10 cost=100 payload=128")
+    shown = "operators=10 cost=100 payload=128 rate=0"
+    assert (heading.title, heading.parameters) == ("pipeline", shown)
     assert heading.arm == "dynamic-elastic"
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import yaml
 
 from harness.cli import figures, main
 from harness.experiments.config import load_config
+from harness.experiments.effort import effort_left
 from tests.workflow.conftest import sweep, write_profile
 
 CELL = "pipeline,operators=3,cost=1,payload=128"
@@ -37,22 +41,22 @@ def test_a_target_is_a_figures_name_or_a_file_that_the_workflow_makes(config, ta
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        (["onee"], "TARGET 'onee': the workflow makes no such figure or file; did you mean 'one'?"),
+        (
+            ["onee"],
+            "TARGET 'onee': the workflow makes no such figure or file (did you mean 'one'?)",
+        ),
         (
             ["figures/three.png"],
-            "TARGET 'figures/three.png': the workflow makes no such figure or file; did you mean",
+            "TARGET 'figures/three.png': the workflow makes no such figure or file (did you mean",
         ),
         (["zzzzzz"], "the workflow makes no such figure or file; figures are: one, two, saso"),
         (
             ["results/raw/saso"],
             "TARGET 'results/raw/saso': the workflow makes no such figure or file",
         ),
-        (["--cores", "0"], "--cores must be a whole number of 1 or more, or all, not '0'"),
-        (["--cores", "two"], "--cores must be a whole number of 1 or more, or all, not 'two'"),
-        (
-            ["--report", "report.pdf"],
-            "--report must name a file ending in .html or .zip, not 'report.pdf'",
-        ),
+        (["--jobs", "0"], "--jobs must be a whole number of 1 or more, or all, not '0'"),
+        (["--jobs", "two"], "--jobs must be a whole number of 1 or more, or all, not 'two'"),
+        (["--report", "report.pdf"], "--report must name a file ending in .html, not 'report.pdf'"),
         (["--config", "none.yaml"], "none.yaml: cannot be read: No such file or directory"),
         (
             ["--size", "huge"],
@@ -73,17 +77,18 @@ def test_bad_input_is_told_in_one_line(config, capsys, words, answer):
     [
         (["--report"], "mine/report.html"),
         (["one", "--report"], "mine/report.html"),
-        (["--report", "mine.zip", "one"], "mine.zip"),
+        (["--report", "own.html", "one"], "own.html"),
     ],
 )
 def test_a_report_is_written_among_the_results_of_the_profile_unless_it_is_told_where(
     here, monkeypatch, capsys, words, file
 ):
     write_profile(here, {"one": [sweep("bushy")]}, results="mine")
-    asked = []
-    monkeypatch.setattr(figures, "_snakemake", lambda options: asked.append(options) or 0)
+    written = []
+    monkeypatch.setattr(figures, "_snakemake", lambda options: 0)
+    monkeypatch.setattr(figures.report, "write", lambda *page: written.append(page[1:]))
     assert main(["figures", *words]) == 0
-    assert asked[1][asked[1].index("--report") + 1] == file
+    assert written == [(Path(file), ["one"])]
     assert capsys.readouterr().out.splitlines()[-1] == file
 
 
@@ -100,6 +105,13 @@ def planned(monkeypatch, *words):
     monkeypatch.setattr(figures, "_snakemake", lambda options: asked.append(options) or 0)
     assert main(["figures", *words, "--dry-run"]) == 0
     return asked[0]
+
+
+def test_a_plan_says_what_it_needs(config, monkeypatch, capsys):
+    planned(monkeypatch, "one")
+    one = capsys.readouterr().err
+    assert one == f"needed: {effort_left(config, ['one'])}\n"
+    assert re.match(r"needed: [1-9]\d* runs, about \d+ s, .* MB of disk", one)
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ from harness.machines.host.parent import end_with
 from harness.workflow.job import WORKFLOW_GONE
 end_with(int(sys.argv[1]), WORKFLOW_GONE)
 print("watching", flush=True)
-time.sleep(50)
+time.sleep(500)
 """
 STARTER = """
 import os, subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", sys.argv[1], str(os.getpid())])
-time.sleep(50)
+time.sleep(500)
 """
 
 
@@ -38,7 +38,7 @@ def test_it_ends_when_the_workflow_is_killed():
     )
     assert starter.stdout.readline() == "watching\n"
     starter.kill()
-    assert starter.communicate(timeout=30) == (
+    assert starter.communicate(timeout=100) == (
         "",
         "",
     )  # returns when the job, which sleeps, has closed its end of the pipes

@@ -18,11 +18,11 @@ from harness.files.places import CODE as ROOT
 from tests.plots.made_tables import write_all
 from tests.workflow.conftest import environment, sweep, write_profile
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.heavy
 
 MAKING = {
     "harness/models/layout.py": {"measure", "simulate"},
-    "harness/runtime/pool.pyx": {"measure"},
+    "harness/runtime/pool.pxi": {"measure"},
     "harness/simulator/native/calendar.hpp": {"simulate"},
     "harness/elasticity/queues/middleware19.py": {"simulate"},
     "harness/elasticity/threads/aimd.py": {"bench_laws"},
@@ -33,7 +33,7 @@ DRAWING = {
     "harness/plots/thread_panels.py": {"figure crossover", "figure mw19_fig9", "figure saso"},
     "harness/claims/middleware19.yaml": {"claims"},
     "harness/cli/sweep.py": set(),
-    "docs/design.md": set(),
+    "docs/explanation/design.md": set(),
 }
 
 

@@ -227,7 +227,7 @@ def test_a_damaged_block_is_measured_again_by_sweep_and_by_figures(
     assert (
         f"{path}: measured again, it {why}" if why.startswith("is damaged") else counted
     ) in said
-    assert said.count("\n") == 1
+    assert said.count("\n") == 2 and said.splitlines()[-1].startswith("needed: 6 runs, about ")
 
     measured_by_fake.clear()
     main(["sweep"])
@@ -309,10 +309,10 @@ def test_a_runtime_that_is_not_built_is_told(here, measured_by_fake, monkeypatch
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        (["onw"], "no experiment is named 'onw'; did you mean 'one'?; experiments are: one, two"),
+        (["onw"], "no experiment is named 'onw' (did you mean 'one'?); experiments are: one, two"),
         (
             ["one", "--cell", CELLS[0][:-1]],
-            f"no cell is named '{CELLS[0][:-1]}'; did you mean '{CELLS[0]}'?",
+            f"no cell is named '{CELLS[0][:-1]}' (did you mean '{CELLS[0]}'?)",
         ),
         (["one", "two", "--cell", CELLS[0]], "--cell needs exactly one EXPERIMENT, not 2"),
         (["--cell", CELLS[0]], "--cell needs exactly one EXPERIMENT, not 2"),
@@ -422,3 +422,18 @@ def test_a_file_that_cannot_be_written_run_by_run_is_told_in_one_line(
         "millrace sweep: cannot write block.jsonl.unfinished: Is a directory\n"
     )
     assert not measured_by_fake
+
+
+def test_an_experiment_that_does_not_fit_a_machine_is_no_matter_to_another_one(here, capsys):
+    write_profile(here, {"one": [sweep("pipeline", operators=3, cost=1)]})
+    arms = [{"model": "manual"}, {"peer": "storm"}]
+    profile = write_profile(here, {"other": [sweep("pipeline", operators=3, cost=1)]}, arms)
+    profile.write_text(profile.read_text().replace("- other", "- one\n- other"))
+    assert main(["sweep", "one", "--machine", "xeon", "--dry-run"]) == 0
+    assert "1 blocks" in capsys.readouterr().out
+    assert main(["sweep", "other", "--machine", "xeon", "--dry-run"]) == 2
+    assert "must be measured" in capsys.readouterr().err
+    assert main(["sweep", "on", "--machine", "xeon", "--dry-run"]) == 2
+    assert "did you mean 'one'?; experiments are: one, other" in (
+        capsys.readouterr().err.replace("(", "").replace(")", "")
+    )

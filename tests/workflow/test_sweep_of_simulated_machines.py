@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from harness.cli import main
 from harness.measurement import block as measuring
@@ -44,8 +45,6 @@ def profile(folder: Path, **size) -> None:
         folder, experiments, [{"model": "manual"}], machine="xeon", duration_s=0.01, repeats=1
     )
     if size:
-        import yaml
-
         file = path.parent / "experiments/one.yaml"
         values = yaml.safe_load(file.read_text())
         values["sizes"]["tiny"] |= size
@@ -107,6 +106,17 @@ def test_a_machine_can_be_named_that_the_experiment_does_not(here, asked):
     ]
 
 
+def test_an_experiment_that_is_not_asked_for_may_have_arms_that_cannot_be_simulated(here, asked):
+    one, quick = here / "config/experiments/one.yaml", here / "config/quick.yaml"
+    values = yaml.safe_load(one.read_text())
+    values["sizes"]["tiny"]["arms"] = [{"peer": "go"}]
+    one.with_name("two.yaml").write_text(yaml.safe_dump(values))
+    listed = yaml.safe_load(quick.read_text())
+    quick.write_text(yaml.safe_dump(listed | {"experiments": ["one", "two"]}))
+    assert main(["sweep", "one", "--machine", "power8"]) == 0
+    assert files(here) == [f"power8~{CELL}.jsonl"]
+
+
 def test_other_constants_go_to_a_file_of_their_own(here, asked):
     assert main(["sweep", "one", "--set-constant", "atomic.fence=5", "-o", "other"]) == 0
     assert [dict(spec.constants) for spec in asked] == [{"atomic.fence": 5.0}]
@@ -118,7 +128,7 @@ def test_other_constants_go_to_a_file_of_their_own(here, asked):
     [
         (
             ["--machine", "xeno"],
-            "machine 'xeno' is unknown; machines are: local, xeon, power8; did you mean 'xeon'?",
+            "machine 'xeno' is unknown (did you mean 'xeon'?); machines are: local, xeon, power8",
         ),
         (
             ["--set-constant", "atomic.fence=5"],

@@ -4,7 +4,6 @@ how rules are written.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -21,9 +20,9 @@ import yaml
 
 from harness.experiments.config import load_config
 from harness.files.places import CODE as ROOT
-from tests.workflow.conftest import call, start, sweep, write_profile
+from tests.workflow.conftest import call, plan, start, sweep, write_profile
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.heavy
 
 MANUAL = [{"model": "manual"}]
 CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
@@ -147,13 +146,9 @@ def test_the_report_is_one_file_with_figure_and_caption(made):
     links = Links()
     links.feed(page)
     assert links.found == []
-    figure = base64.b64encode((folder / "figures/crossover.svg").read_bytes()).decode()
-    assert figure[:200] in page
     assert "a hatched tile is a tie" in page
-    image = base64.b64encode((folder / "figures/crossover.png").read_bytes()).decode()
-    assert f'src="data:image/png;base64,{image}' in page.replace('\\"', '"'), (
-        "the first page shows the figure"
-    )
+    assert ">cost [FLOP a tuple]</text>" in page
+    assert (folder / "results/report-data/crossover-throughput.csv").is_file()
 
 
 def test_a_second_call_redoes_nothing(made):
@@ -173,7 +168,7 @@ def test_what_was_deleted_is_to_be_made_again_and_what_follows_from_it(made, tmp
     ]
     for path in deleted:
         path.rename(tmp_path / path.name)
-    planned = call(folder, "harness", "figures", "--dry-run").stdout
+    planned = plan(folder).stdout
     for path in deleted:
         (tmp_path / path.name).rename(path)
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", planned, re.MULTILINE))
@@ -186,10 +181,11 @@ def test_other_settings_make_the_records_out_of_date(made):
     text = config.read_text(encoding="utf-8")
     other = folder / "config/other.yaml"
     other.write_text(text.replace("repeats: 1", "repeats: 2"), encoding="utf-8")
-    plan = call(folder, "harness", "figures", "--config", "config/other.yaml", "--dry-run")
-    assert re.search(r"^measure +3$", plan.stdout, re.MULTILINE)
+    planned = plan(folder, "--config", "config/other.yaml")
+    assert re.search(r"^measure +3$", planned.stdout, re.MULTILINE)
     assert (
-        "to measure again, since they were measured under other settings: 4 blocks\n" in plan.stderr
+        "to measure again, since they were measured under other settings: 4 blocks\n"
+        in planned.stderr
     )
 
 
@@ -199,8 +195,8 @@ def test_settings_of_spark_alone_do_not_measure_again(made):
     (folder / "config/spark.yaml").write_text(
         text + "spark: {spark.master: 'local[1]'}\n", encoding="utf-8"
     )
-    plan = call(folder, "harness", "figures", "--config", "config/spark.yaml", "--dry-run").stdout
-    assert "measure" not in plan
+    planned = plan(folder, "--config", "config/spark.yaml").stdout
+    assert "measure" not in planned
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
@@ -270,15 +266,18 @@ def test_a_second_workflow_is_refused_whichever_way_it_is_called(tmp_path):
 
 @pytest.mark.usefixtures("signals_heeded")
 def test_a_workflow_that_is_told_to_end_finishes_the_block_in_flight(tmp_path):
-    write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2])]}, MANUAL)
+    costs = list(range(1, 21))  # more than are done until this process gets a CPU again
+    write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=costs)]}, MANUAL)
     first = start(tmp_path, "harness", "figures")
     wait_for(first, (tmp_path / "results/logs/raw/crossover").exists)
     first.terminate()
     _, error = first.communicate()
-    assert first.returncode == 130
+    assert first.returncode == 143
     assert error.count("told to stop: what is running is finished first\n") == 1
     assert error.endswith("millrace figures: interrupted\n")
-    assert len(list((tmp_path / "results/raw").rglob("*.jsonl"))) == 1
+    begun = {path.stem for path in (tmp_path / "results/logs/raw").rglob("*.log")}
+    assert {path.stem for path in (tmp_path / "results/raw").rglob("*.jsonl")} == begun
+    assert 1 <= len(begun) < len(costs)
 
 
 COUNTING_LOOKS = """
@@ -316,15 +315,7 @@ def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
 
 
 def test_the_profile_of_the_papers_can_be_planned(tmp_path):
-    done = call(
-        tmp_path,
-        "harness",
-        "figures",
-        "--config",
-        str(ROOT / "config/paper.yaml"),
-        "--dry-run",
-        "pldi17_fig10",
-    )
+    done = plan(tmp_path, "--config", str(ROOT / "config/paper.yaml"), "pldi17_fig10")
     assert done.returncode == 0, done.stderr
     assert re.search(r"^measure +3$", done.stdout, re.MULTILINE)
 
@@ -346,28 +337,30 @@ def test_claims_have_reports_of_their_own_and_a_part_of_the_workflow_s(made):
     assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in claims.read_text(
         encoding="utf-8"
     )
-    assert "A claim that fails stays in the report" in report.read_text(encoding="utf-8")
+    assert 'id="p17-5.3-dynamic-best"' in report.read_text(encoding="utf-8")
 
 
 def drawn_text(folder: Path, figure: str) -> str:
-    """The comments of an SVG: matplotlib writes each text into one before it draws its outlines."""
+    """The texts of an SVG."""
     return " ".join(
         re.findall(
-            r"<!-- (.*?) -->", (folder / f"figures/{figure}.svg").read_text(encoding="utf-8")
+            r"<text[^>]*>(.*?)</text>",
+            (folder / f"figures/{figure}.svg").read_text(encoding="utf-8"),
         )
     )
 
 
 def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
     write_profile(tmp_path, CROSSOVER, benches=["saso"])
-    plan = call(tmp_path, "harness", "figures", "--dry-run", "saso").stdout
-    assert re.search(r"^bench_laws +1$", plan, re.MULTILINE), plan
-    assert re.search(r"^figure +1$", plan, re.MULTILINE)
-    assert "measure" not in plan
-    plan = call(tmp_path, "harness", "figures", "--dry-run").stdout
-    assert re.search(r"^figure +2$", plan, re.MULTILINE)
+    planned = plan(tmp_path, "saso").stdout
+    assert re.search(r"^bench_laws +1$", planned, re.MULTILINE), planned
+    assert re.search(r"^figure +1$", planned, re.MULTILINE)
+    assert "measure" not in planned
+    planned = plan(tmp_path).stdout
+    assert re.search(r"^figure +2$", planned, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_linter_finds_nothing_but_missing_containers(tmp_path):
     done = call(tmp_path, "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--lint")
     lints = re.findall(r"^    \* (.*)$", done.stderr, re.MULTILINE)

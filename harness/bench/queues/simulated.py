@@ -34,6 +34,7 @@ from harness.graph import Graph
 from harness.machines.machine import Machine, load_machine
 from harness.machines.software import load_software
 from harness.measurement.control import Controller
+from harness.measurement.laws import pool_law
 from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel
 
 PERIODS = 80
@@ -162,7 +163,9 @@ def run(
         model = Dynamic(threads=best.threads, queued="none")
     engine = _engine(scenario, model)
     period_s = (period or period_of(scenario)).length_s
-    controller = Controller(engine, engine.layout, period_s, period_s)
+    controller = Controller(
+        engine, engine.layout.graph, pool_law(engine.layout), period_s, period_s
+    )
     engine.start()
     try:
         if best is not None:

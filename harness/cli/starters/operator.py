@@ -2,7 +2,8 @@
 
     millrace run operator.py --model dynamic
 
-docs/operators.md shows operators in C, Cython and numba, which are far faster, and typed ones.
+docs/how-to/operators.md shows operators in C, Cython and numba, which are far faster, and typed
+ones.
 """
 
 from harness.graph import Graph

@@ -32,25 +32,15 @@ class StackProfile:
             found[stack[-1]] += cost
         return found
 
-    def inclusive(self) -> Counter[str]:
-        """Return the cost of each function with all that it calls."""
-        found: Counter[str] = Counter()
-        for stack, cost in self.costs.items():
-            for name in set(stack):
-                found[name] += cost
-        return found
-
 
 @dataclass(frozen=True)
 class Growth:
-    """A function and its costs on both sides: its own, and with all that it calls."""
+    """A function and its own costs on both sides."""
 
     name: str
     place: str  # file and line in head, or else in base; "" if unknown
     base: float
     head: float
-    base_inclusive: float
-    head_inclusive: float
 
     @property
     def growth(self) -> float:
@@ -73,16 +63,8 @@ def mean(profiles: Iterable[StackProfile]) -> StackProfile:
 def grown(base: StackProfile, head: StackProfile, most: int) -> list[Growth]:
     """Return the functions whose own cost grew most, in descending order; at most `most`."""
     before, after = base.own(), head.own()
-    whole_before, whole_after = base.inclusive(), head.inclusive()
     found = [
-        Growth(
-            name,
-            head.places.get(name) or base.places.get(name, ""),
-            before[name],
-            after[name],
-            whole_before[name],
-            whole_after[name],
-        )
+        Growth(name, head.places.get(name) or base.places.get(name, ""), before[name], after[name])
         for name in after
         if after[name] > before[name]
     ]

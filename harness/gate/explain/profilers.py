@@ -45,7 +45,7 @@ from harness.measurement.subject import build_subject
 run = Run.from_json(sys.stdin.read())
 if run.simulated:
     raise SystemExit("a simulated run has no operators that run")
-graph, _ = build_subject(run)
+graph = build_subject(run).graph
 window = {"profile": True, "profile_window_s": 1.0}
 engine = open_engine(graph, run.model_of_repeat, run.place.machine, **window)
 engine.start()

@@ -10,6 +10,7 @@ import pandas as pd
 
 from harness.gate.history.trend import RESULTS_PER_TREND, CellHistory, Change
 from harness.gate.host_key import UNKNOWN
+from harness.terminal.table import aligned_rows
 
 HEADINGS = (
     "cell",
@@ -28,16 +29,10 @@ def table(series: Sequence[CellHistory]) -> str:
     """Return a table: a line for each series, with its latest result beside its level since the
     last change, and below it a line for each change."""
     cells = [_cells(one, several_suites=len({each.suite for each in series}) > 1) for one in series]
-    widths = [max(map(len, column)) for column in zip(HEADINGS, *cells, strict=True)]
-
-    def line(texts: Sequence[str]) -> str:
-        return "  ".join(
-            text.ljust(width) for text, width in zip(texts, widths, strict=True)
-        ).rstrip()
-
-    lines = [line(HEADINGS)]
-    for one, texts in zip(series, cells, strict=True):
-        lines += [line(texts), *(f"    {change_text(change, one)}" for change in one.changes)]
+    head, *rows = aligned_rows([HEADINGS, *cells])
+    lines = [head]
+    for one, row in zip(series, rows, strict=True):
+        lines += [row, *(f"    {change_text(change, one)}" for change in one.changes)]
     return "\n".join([*lines, *(["", *warnings(series)] if warnings(series) else [])])
 
 

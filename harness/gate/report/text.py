@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.gate.report.rows import HEADINGS, ReportRow, row, worst_first
 from harness.gate.report.words import conclusion, foot, heading, reasons, remarks
 from harness.gate.verdict import Comparison, Exit, Verdict
+from harness.terminal.table import aligned_rows
 
 RESET, RED, GREEN, YELLOW = "\033[0m", "\033[31m", "\033[32m", "\033[33m"
 COLOURS = {
@@ -58,16 +59,8 @@ def text(
 
 
 def _aligned(rows: Sequence[ReportRow]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(_cells(each, widths)).rstrip() for each in rows]
-
-
-def _cells(each: ReportRow, widths: Sequence[int]) -> list[str]:
-    columns = zip(HEADINGS, each, widths, strict=True)
-    return [
-        word.ljust(width) if heading in LEFT_ALIGNED else word.rjust(width)
-        for heading, word, width in columns
-    ]
+    right = [place for place, heading in enumerate(HEADINGS) if heading not in LEFT_ALIGNED]
+    return aligned_rows(rows, right)
 
 
 def _coloured(line: str, verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""Tests of docs/laws-bench.md: what it shows of the bench of placements works as it stands."""
+"""Tests of docs/appendices/laws-bench.md: what it shows of the bench of placements works as it stands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from harness.bench.queues.scenario import scenarios
 from harness.bench.report import QUEUES
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/laws-bench.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs/appendices/laws-bench.md").read_text(
+    encoding="utf-8"
+)
 PART = PAGE.partition("## The bench of laws that place queues")[2].partition("\n## ")[0]
 
 

@@ -46,7 +46,7 @@ def run(where: Path, inputs: dict[str, str], **variables: str) -> tuple[int, dic
             str(script),
         ]  # as `shell: bash` is defined
         done = subprocess.run(
-            command, cwd=where, env=job, capture_output=True, text=True, timeout=100, check=False
+            command, cwd=where, env=job, capture_output=True, text=True, check=False
         )
         code, printed = done.returncode, printed + done.stdout + done.stderr
     outputs = dict(
@@ -161,13 +161,12 @@ def test_the_step_ends_with_the_gates_exit_code_and_tells_it(stand_in, tmp_path,
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(120)
 def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path):
     origin, _ = origin_with(tmp_path, ahead=1, number=130)
     path = clone(origin, "--depth", "1")
     inputs = {
         "suite": "suite.yaml",
-        "time-budget": "60",
+        "time-budget": "300",
         "millrace": f"{sys.executable} -m harness",
     }
     done, outputs, printed = run(

@@ -1,4 +1,4 @@
-"""docs/gate-in-ci.md: what it says of exit codes and commands is what they are."""
+"""docs/how-to/gate-in-ci.md: what it says of exit codes and commands is what they are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.gate.verdict import Exit
 from tests.gate.ci.repositories import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "gate-in-ci.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/how-to/gate-in-ci.md").read_text(encoding="utf-8")
 SCRIPT = (EXAMPLES / "gate.sh").read_text(encoding="utf-8")
 
 
@@ -36,15 +36,15 @@ def test_its_commands_of_the_history_are_commands(line):
 
 def test_the_files_it_links_to_are_there():
     links = {target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", PAGE)}
-    ours = {target for target in links if target.startswith("../")}
+    ours = {target for target in links if target.startswith("../../")}
     assert ours == {
-        "../examples/ci/gate.sh",
-        "../examples/ci/action.yml",
-        "../examples/ci/workflow.yml",
-        "../.ci/run",
+        "../../examples/ci/gate.sh",
+        "../../examples/ci/action.yml",
+        "../../examples/ci/workflow.yml",
+        "../../.ci/run",
     }
-    assert all((ROOT / "docs" / target).exists() for target in ours)
-    assert links - ours == {"gate.md", "gate-statistics.md", "gate-error-rates.md"}
+    assert all((ROOT / "docs/how-to" / target).exists() for target in ours)
+    assert links - ours == {"gate.md", "../explanation/gate-statistics.md"}
 
 
 def test_variables_that_it_names_are_those_of_the_script():

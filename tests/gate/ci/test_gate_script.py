@@ -18,7 +18,7 @@ STAND_IN = """\
 # In the place of millrace: keeps its arguments, writes the reports, and ends as it is told.
 printf '%s\\n' "$@" > "$ARGUMENTS"
 while [ $# -gt 0 ]; do
-    case $1 in --json | --markdown | --junitxml) echo "### Gate: ${VERDICT:-OK: fine}" > "$2" ;; esac
+    case $1 in --json | --report | --junitxml) echo "### Gate: ${VERDICT:-OK: fine}" > "$2" ;; esac
     shift
 done
 exit "${CODE:-0}"
@@ -43,7 +43,7 @@ class Job:
         job = environment(PATH=path, ARGUMENTS=str(self.kept), **variables)
         command = [str(EXAMPLES / "gate.sh"), *options]
         return subprocess.run(
-            command, cwd=where, env=job, capture_output=True, text=True, timeout=50, check=False
+            command, cwd=where, env=job, capture_output=True, text=True, check=False
         )
 
     @property
@@ -167,6 +167,7 @@ def test_reports_are_kept_also_if_the_gate_says_no(job, tmp_path, code):
         (7, "WRONG RESULTS"),
         (70, "the gate itself failed, with exit code 70"),
         (130, "interrupted"),
+        (143, "interrupted"),
     ],
 )
 def test_every_exit_code_is_kept_and_said_in_words_also_in_the_summary(job, tmp_path, code, word):
@@ -216,7 +217,8 @@ def real(job, tmp_path):
     }
 
     def run(where: Path, *options: str) -> subprocess.CompletedProcess[str]:
-        return job(where, "--suite", "suite.yaml", "--seed", "7", *options, **millrace)
+        words = ("--suite", "suite.yaml", "--seed", "7", "--time-budget", "300")
+        return job(where, *words, *options, **millrace)
 
     return run
 
@@ -229,7 +231,6 @@ def cell(path: Path) -> dict:
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("number", "correct", "code", "verdict"),
     [(100, True, 0, "ok"), (100, False, 7, "wrong results")],  # regressed: test_action.py
@@ -253,7 +254,6 @@ def test_a_change_is_judged_by_what_its_programs_answer(
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(120)
 def test_a_suite_that_is_missing_is_wrong_use(real, tmp_path):
     origin, _ = origin_with(tmp_path)
     path = clone(origin)

@@ -11,7 +11,13 @@ import pytest
 from tests.gate.ci.repositories import commit, environment, git
 
 ROOT = Path(__file__).resolve().parents[3]
-BEFORE = ["make lint", "make peers ARGS=crossbeam go java tbb", "make test"]
+CLUSTERS = "every_tuple_once and pipeline and not batched and not unchained"
+BEFORE = [
+    "make lint",
+    "make peers",
+    "make test",
+    f"python -m pytest -q -n 1 -m slow tests/peers/test_peers.py -k {CLUSTERS}",
+]
 """Commands before the gate."""
 
 
@@ -26,8 +32,9 @@ def project(tmp_path):
     commit(path)
     (path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", path / ".ci" / "run")
-    for name in (tmp_path / "bin" / "make", path / ".venv" / "bin" / "millrace"):
-        name.parent.mkdir(parents=True)
+    venv = path / ".venv" / "bin"
+    for name in (tmp_path / "bin" / "make", venv / "millrace", venv / "python"):
+        name.parent.mkdir(parents=True, exist_ok=True)
         name.write_text(
             f'#!/bin/sh\necho "{name.name} $@" >> {tmp_path}/called\nexit '
             f'"${{CODE_{name.name}:-0}}"\n'
@@ -46,7 +53,6 @@ def run(project, **codes):
         env=environment(PATH=path, **variables),
         capture_output=True,
         text=True,
-        timeout=30,
         check=False,
     )
     return (

@@ -108,7 +108,7 @@ def test_the_figure_is_drawn_into_every_file_asked_for(files, history, tmp_path)
     [
         (
             ("show", "--cell", "chian"),
-            "--cell 'chian' is not in the history; did you mean 'chain'?; it has: chain",
+            "--cell 'chian' is not in the history (did you mean 'chain'?); it has: chain",
         ),
         (
             ("show", "--host", "Xeon"),

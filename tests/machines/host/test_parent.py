@@ -14,9 +14,9 @@ from harness.machines.host.parent import ending_with_us
 STARTER = """
 import subprocess, sys, time
 from harness.machines.host.parent import ending_with_us
-subprocess.Popen(ending_with_us(["sh", "-c", "kill -STOP $$; sleep 50"]))  # stopped: it could not end itself
+subprocess.Popen(ending_with_us(["sh", "-c", "kill -STOP $$; sleep 500"]))  # stopped: it could not end itself
 print("started", flush=True)
-time.sleep(50)
+time.sleep(500)
 """
 
 
@@ -27,7 +27,7 @@ def test_a_program_that_cannot_run_ends_with_the_process_that_started_it():
     )
     assert starter.stdout.readline() == "started\n"
     starter.kill()
-    assert starter.communicate(timeout=30) == (
+    assert starter.communicate(timeout=100) == (
         "",
         None,
     )  # returns when the program has closed its end of the pipe

@@ -1,0 +1,27 @@
+"""Arguments of the commands that compare arms: `--by`, `--budget`, `--seed`."""
+
+from __future__ import annotations
+
+import argparse
+
+from harness.cli.arguments import add_seed_argument, span
+from harness.compare.contest import By
+
+BUDGET_S = 300.0
+
+
+def add_contest_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--by",
+        choices=[str(each) for each in By],
+        help="compare by throughput, or by 99 %% latency (default: latency if a source has a rate)",
+    )
+    parser.add_argument(
+        "--budget",
+        type=span,
+        default=BUDGET_S,
+        metavar="TIME",
+        help="longest time for all, such as 90s, 3m or 1h (default: 5m)",
+    )
+    add_seed_argument(parser, "what the topology draws at random, and of the order of the runs")

@@ -1,0 +1,126 @@
+"""`millrace advise`, end to end on simulated machines."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shlex
+
+import pytest
+
+from harness.cli import main
+from harness.cli.advise import add_arguments, terms_of
+from harness.cli.parser import OneLineParser
+
+SIMULATED = ["--machine", "cstream", "--duration", "0.002", "--budget", "20s"]
+
+
+TICK_S = 0.2  # between two looks at the clock: a run has about four
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    """No run on this machine and no clock, whose time would depend on who else is there."""
+    from harness.advise.adviser import Adviser
+    from harness.cli import advise
+
+    ticks = itertools.count()
+    made = Adviser._contest
+
+    def ticking(self, *args, **options):
+        contest = made(self, *args, **options)
+        contest.clock = lambda: TICK_S * next(ticks)
+        return contest
+
+    monkeypatch.setattr(advise, "_of_here", lambda asked: iter(["a profile on this machine"]))
+    monkeypatch.setattr(Adviser, "_contest", ticking)
+
+
+def advised(capsys, *words):
+    assert main(["advise", *words, *SIMULATED, "--json", "-"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_its_command_runs(capsys):
+    found = advised(capsys, "pipeline", "--set", "operators=4", "--set", "cost=1000")
+    assert found["gain"]["over"] == "manual"
+    assert found["gain"]["estimate"] > 2.0
+    words = shlex.split(found["command"])
+    assert words[:3] == ["millrace", "run", "pipeline"] and "--machine" in words
+    assert main([*words[1:], "--duration", "0.002"]) == 0
+    assert "yes" in capsys.readouterr().out
+
+
+def test_its_command_has_the_seed_and_the_place_of_the_call():
+    def terms(*words):
+        parser = OneLineParser()
+        add_arguments(parser)
+        return terms_of(parser.parse_args(["mix", *words]))
+
+    assert terms() == []
+    words = ["--machine", "xeon", "--cpus", "8", "--seed", "3", "--set-constant", "cache.l3=1"]
+    assert terms(*words) == words
+    assert terms("--simulated") == ["--simulated"]
+
+
+def test_cheap_work_stays_on_one_thread(capsys):
+    found = advised(capsys, "pipeline", "--set", "operators=3", "--set", "cost=1")
+    assert found["model"] == "manual" and found["gain"] is None
+    assert found["in_your_runtime"] == [
+        "Threads: one for each source. It executes everything behind it by plain calls, without "
+        "queues.",
+        "Fuse `source`, `work1`, `work2`, `work3` and `sink`: one call after the other.",
+    ]
+
+
+def test_the_report_says_what_to_do_and_what_it_rests_on(capsys, tmp_path):
+    table = tmp_path / "costs.csv"
+    table.write_text(
+        "operator,ns,selectivity,stream,keys\nread,100,1,parse,\nparse,4000,1,store,1\nstore,100,1,,1\n"
+    )
+    assert main(["advise", "--from", str(table), *SIMULATED, "--baseline", "dedicated"]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "in a runtime of your own:",
+        "Threads:",
+        "this rests on:",
+        "runs on simulated cstream",
+        "certainty:",
+        f"millrace run {table} --model",
+        "what bounds it: bound by",
+    ):
+        assert part in out
+
+
+OWN = """\
+from harness.graph import Graph
+
+
+def graph():
+    graph = Graph("own")
+    own = graph.python("own", lambda sequence, value: value, stateless=True)
+    graph.connect(graph.source("source"), own)
+    graph.connect(own, graph.sink("sink"))
+    return graph
+"""
+
+
+def test_a_users_function_is_simulated_with_the_time_that_it_takes_here(
+    capsys, tmp_path, monkeypatch
+):
+    from harness.engine.profiled import Profiled
+    from harness.measurement import profiling
+
+    costs = Profiled("this CPU", (2000.0, 50.0, 10.0), ((1.0,), (1.0,), ()), (8, 8, 8))
+    monkeypatch.setattr(profiling, "profile", lambda graph: costs)
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
+    monkeypatch.setattr(profiling, "PROFILE_FOLDER", tmp_path / "profiled")
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    found = advised(capsys, str(file))
+    assert any(
+        "a profile of real threads (this CPU): what own take" in t for t in found["rests_on"]
+    )
+    operators = {each["name"]: each["tuple_ns"] for each in found["operators"]}
+    assert operators["own"] > 1500
+    assert str(file) in found["command"]
