@@ -277,7 +277,8 @@ SENTENCES = [
                              r"\|", lambda: by_hand("wiki-word-count")),
     ("docs/how-to/applications.md", r"`sources=S` \|[^|]*\| (\d+) S \+ (\d+) \| (\d+) S \+ "
                              r"(\d+) \|", by_sources),
-    *(("docs/how-to/graphs.md", rf"\| `{name}` \| ([\d.]+) \|", lambda name=name: [default(Graph.elastic_load_balance, name)])
+    *(("config/schemas/graph.schema.json", rf'"{name}": {{"description": "[^"]* \(default: ([\d.]+)\)"', lambda name=name: [
+        default(Graph.elastic_load_balance, name)])
       for name in ("congestion_tolerance", "throughput_tolerance", "measure_period")),
 ]  # fmt: skip
 
