@@ -201,11 +201,6 @@ SENTENCES = [
                    r"([\d,]+) s",
      lambda: ADAPTATION),
     ("--help run", r"is measured for (\d+) periods or longer", lambda: [spec.WINDOW_PERIODS]),
-    ("docs/explanation/design.md", r"its law has kept its level for (\d+) "
-                       r"periods", lambda: [control.SETTLED_PERIODS]),
-    ("docs/explanation/design.md", r"and for (\d+) periods or 10 times the duration at most \((\d+) "
-                       r"s\)", lambda: ADAPTATION[:2]),
-    ("docs/explanation/design.md", r"then measured for (\d+) periods at least", lambda: [spec.WINDOW_PERIODS]),
     ("docs/explanation/design.md", r"over a window of its last two to (\w+) periods, of ([\d.]+) s at "
                        r"least", lambda: [
         laws.PROFILE_PERIODS, laws.SHORTEST_PROFILE_S]),
