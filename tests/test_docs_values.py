@@ -247,9 +247,6 @@ SENTENCES = [
     ("docs/appendices/simulator-validation.md",
         r"runs (\d+) cases .* Of these cases (\d+) are .* Another (\d+) are co-routines .* The "
         r"last (\d+) are", validated),
-    ("docs/explanation/simulator.md", r"machine at hand: (\d+) cases, .*, (\d+) cases of co-routines, and "
-                          r"(\d+) of pipelines",
-        lambda: validated()[1:]),
     ("docs/appendices/simulator-validation.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more "
                        r"than (\d+) %", lambda: [
         100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.MIN_ORDERED_DIFFERENCE]),
