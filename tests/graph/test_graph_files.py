@@ -382,6 +382,13 @@ BAD = {
     HEAD + "]\nstreams:\n  - a -> w\n  - [a, "
            "w, b]": ", line 4: streams[1]: must be A -> B or [A, B]",
     HEAD + "]\nstreams: [a -> x]": "streams[0]: no operator is named 'x' here",
+    HEAD + "]\nstreams:\n  - a -> w\n  - w -> x": ", line 4: streams[1]: no operator is named 'x'",
+    HEAD + "]\nstreams:\n  - a -> w\n  -\n    b": ", line 5: streams[1]: must be A -> B or [A, B]",
+    HEAD + "]\nthreaded:\n  - w\n  - x": ", line 4: threaded[1]: no operator is named 'x' here",
+    HEAD + "]\n\nstreams: 5": ", line 3: streams: must be a list, not 5",
+    "operators:\n  - source: a\n    colour: red": ", line 3: operators[0].colour: unknown key",
+    "operators:\n  - work: a\n    cost: 1\n  - sink: a": ", line 4: operators[1].sink: two operators",
+    "name: x\npayload: 8": ", line 1: operators: missing key",
     HEAD + "]\nstreams: [a -> 'w[2]']": "not YAML",
     HEAD + "]\nstreams: ['a -> w[2]']": "streams[0]: operator 'w' has 2 input port(s); port 2 does "
                                         "not exist",

@@ -8,7 +8,7 @@ graph.schema.json does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +81,7 @@ class GraphReader:
                 f"{_kind_of(values)}"
             )
         self._check_keys(values, (), TOP_KEYS, ("operators",))
-        with self._place((), values):
+        with self._place(()):
             graph = Graph(values.get("name", self.path.stem), values.get("payload", 128))
         names: Names = {}
         self._operators(graph, values, (), names)
@@ -95,7 +95,7 @@ class GraphReader:
         entries = self._list(values["operators"], place)
         if len(entries) > MAX_OPERATORS:
             raise self._wrong(
-                place, values, f"must be at most {MAX_OPERATORS} operators, not {len(entries)}"
+                place, f"must be at most {MAX_OPERATORS} operators, not {len(entries)}"
             )
         for index, entry in enumerate(entries):
             self._operator(graph, entry, (*place, index), names)
@@ -103,7 +103,7 @@ class GraphReader:
     def _operator(self, graph: Graph, entry: object, place: Place, names: Names) -> None:
         if not isinstance(entry, dict):
             raise self._wrong(
-                place, entry, f"must be keys and values, as in {{work: NAME}}, not {_shown(entry)}"
+                place, f"must be keys and values, as in {{work: NAME}}, not {_shown(entry)}"
             )
         kinds = [key for key in entry if key in KEYS]
         if len(kinds) != 1:
@@ -113,48 +113,46 @@ class GraphReader:
                 if kinds
                 else f"has none{did_you_mean(unknown, KEYS)}"
             )
-            raise self._wrong(place, entry, f"must name one kind of {', '.join(KEYS)}; it {found}")
+            raise self._wrong(place, f"must name one kind of {', '.join(KEYS)}; it {found}")
         kind = kinds[0]
         self._check_keys(entry, place, (kind, *KEYS[kind]), NEEDED.get(kind, ()))
         options = {key: value for key, value in entry.items() if key != kind}
         if kind == "threading":
-            with self._place((*place, kind), entry):
+            with self._place((*place, kind)):
                 annotation = Threading(**self._threading(entry[kind], (*place, kind)))
             with in_force(annotation):
                 self._operators(graph, entry, place, names)
             return
         name = entry[kind]
         if not isinstance(name, str):
-            raise self._wrong((*place, kind), entry, f"must be a name, not {_shown(name)}")
+            raise self._wrong((*place, kind), f"must be a name, not {_shown(name)}")
         if kind == "control":
-            self._control(graph, name, (*place, kind), entry, names)
+            self._control(graph, name, (*place, kind), names)
             return
         if name in names:
-            raise self._wrong((*place, kind), entry, f"two operators are named {_shown(name)}")
+            raise self._wrong((*place, kind), f"two operators are named {_shown(name)}")
         if kind == "parallel":
             names[name] = self._region(graph, name, entry, place)
             return
         for key in ("preserves", "reentrant", "stateless"):
             if not isinstance(options.get(key, False), bool):
                 raise self._wrong(
-                    (*place, key), entry, f"must be true or false, not {_shown(options[key])}"
+                    (*place, key), f"must be true or false, not {_shown(options[key])}"
                 )
         if "function" in options:
-            options["function"] = self._function(options["function"], (*place, "function"), entry)
-        with self._place(place, entry):
+            options["function"] = self._function(options["function"], (*place, "function"))
+        with self._place(place):
             names[name] = getattr(graph, kind)(name, **options)
 
     def _threading(self, value: object, place: Place) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise self._wrong(
-                place,
-                value,
-                f"must be keys and values, as in {{model: dynamic}}, not {_shown(value)}",
+                place, f"must be keys and values, as in {{model: dynamic}}, not {_shown(value)}"
             )
         self._check_keys(value, place, ("model", "threads", "elastic"), ("model",))
         return value
 
-    def _control(self, graph: Graph, name: str, place: Place, entry: dict, names: Names) -> None:
+    def _control(self, graph: Graph, name: str, place: Place, names: Names) -> None:
         operator = names.get(name)
         if not isinstance(operator, Operator):
             what = (
@@ -162,20 +160,16 @@ class GraphReader:
                 if operator
                 else f"no operator before it is named {_shown(name)}"
             )
-            raise self._wrong(
-                place, entry, what + did_you_mean(name, names if operator is None else ())
-            )
-        with self._place(place, entry):
+            raise self._wrong(place, what + did_you_mean(name, names if operator is None else ()))
+        with self._place(place):
             names[f"{name}.control"] = graph.operators[graph.control(operator).operator]
 
-    def _function(self, reference: object, place: Place, entry: dict) -> object:
+    def _function(self, reference: object, place: Place) -> object:
         if not isinstance(reference, str):
             raise self._wrong(
-                place,
-                entry,
-                f"must be module:attribute or path.py:attribute, not {_shown(reference)}",
+                place, f"must be module:attribute or path.py:attribute, not {_shown(reference)}"
             )
-        with self._place(place, entry):
+        with self._place(place):
             function, file = load_attribute(reference, self.path.parent)
         if file is not None:
             self.files.add(file)
@@ -183,7 +177,7 @@ class GraphReader:
 
     def _region(self, graph: Graph, name: str, entry: dict, place: Place) -> ParallelRegion:
         width, keys, ordered = entry["width"], entry.get("partition_by"), entry.get("ordered", True)
-        with self._place(place, entry):
+        with self._place(place):
             check_region("parallel", width, keys, ordered)
         placed: list[UserError] = []  # an error that names its place already
 
@@ -192,10 +186,10 @@ class GraphReader:
                 names: Names = {}
                 self._operators(graph, entry, place, names)
                 graph.connect(
-                    port, self._end(entry["inlet"], (*place, "inlet"), entry, names, entering=True)
+                    port, self._end(entry["inlet"], (*place, "inlet"), names, entering=True)
                 )
                 self._wires(graph, entry, place, names)
-                return self._end(entry["outlet"], (*place, "outlet"), entry, names, entering=False)
+                return self._end(entry["outlet"], (*place, "outlet"), names, entering=False)
             except UserError as error:
                 placed.append(error)
                 raise
@@ -205,7 +199,7 @@ class GraphReader:
         except UserError as error:
             if placed:
                 raise
-            raise self._wrong(place, entry, str(error)) from error
+            raise self._wrong(place, str(error)) from error
 
     # -- streams -----------------------------------------------------------------------------------
 
@@ -213,10 +207,10 @@ class GraphReader:
         """The streams and threaded ports of a graph or of the body of a region."""
         for index, stream in enumerate(self._list(values.get("streams", []), (*place, "streams"))):
             where = (*place, "streams", index)
-            source, target = self._ends(stream, where, values)
-            output = self._end(source, where, stream, names, entering=False)
-            input_ = self._end(target, where, stream, names, entering=True)
-            with self._place(where, stream):
+            source, target = self._ends(stream, where)
+            output = self._end(source, where, names, entering=False)
+            input_ = self._end(target, where, names, entering=True)
+            with self._place(where):
                 graph.connect(output, input_)
         for index, entry in enumerate(self._list(values.get("threaded", []), (*place, "threaded"))):
             where = (*place, "threaded", index)
@@ -224,25 +218,19 @@ class GraphReader:
             if isinstance(entry, dict):
                 self._check_keys(entry, where, ("port", "capacity"), ("port",))
                 port, capacity = entry["port"], entry.get("capacity", capacity)
-            found = self._end(port, where, entry, names, entering=True)
-            with self._place(where, entry):
+            found = self._end(port, where, names, entering=True)
+            with self._place(where):
                 graph.threaded_port(found, capacity)
 
-    def _ends(self, stream: object, place: Place, near: object) -> tuple[object, object]:
+    def _ends(self, stream: object, place: Place) -> tuple[object, object]:
         if isinstance(stream, str) and stream.count("->") == 1:
             source, _, target = stream.partition("->")
             return source.strip(), target.strip()
         if isinstance(stream, list) and len(stream) == 2:
             return stream[0], stream[1]
-        raise self._wrong(
-            place,
-            stream if isinstance(stream, list) else near,
-            f"must be A -> B or [A, B], not {_shown(stream)}",
-        )
+        raise self._wrong(place, f"must be A -> B or [A, B], not {_shown(stream)}")
 
-    def _end(
-        self, end: object, place: Place, near: object, names: Names, entering: bool
-    ) -> PortId | Outlets:
+    def _end(self, end: object, place: Place, names: Names, entering: bool) -> PortId | Outlets:
         """Return the port named by `NAME`, `NAME[PORT]` or [NAME, PORT]: an input port if
         `entering`, else an output port.
         """
@@ -254,23 +242,22 @@ class GraphReader:
             name, port = found["name"], int(found["port"])
         if not isinstance(name, str) or isinstance(port, bool) or not isinstance(port, int | None):
             raise self._wrong(
-                place, near, f"a port must be NAME, NAME[PORT] or [NAME, PORT], not {_shown(end)}"
+                place, f"a port must be NAME, NAME[PORT] or [NAME, PORT], not {_shown(end)}"
             )
         if port is not None and not 0 <= port <= MAX_PORTS:
             raise self._wrong(
-                place, near, f"a port's number must be from 0 to {MAX_PORTS}, not {_shown(port)}"
+                place, f"a port's number must be from 0 to {MAX_PORTS}, not {_shown(port)}"
             )
         if name not in names:
             raise self._wrong(
                 place,
-                near,
                 f"no operator is named {_shown(name)} here{did_you_mean(name[:80], _few(names))}",
             )
         operator = names[name]
         if isinstance(operator, Operator):
             return PortId(operator.name, port or 0)
         if port is not None:
-            raise self._wrong(place, near, f"the region {_shown(name)} has no numbered ports")
+            raise self._wrong(place, f"the region {_shown(name)} has no numbered ports")
         if entering:
             return operator.split.input(0)
         return (
@@ -281,7 +268,7 @@ class GraphReader:
 
     def _list(self, value: object, place: Place) -> list:
         if not isinstance(value, list):
-            raise self._wrong(place, value, f"must be a list, not {_shown(value)}")
+            raise self._wrong(place, f"must be a list, not {_shown(value)}")
         return value
 
     def _check_keys(
@@ -290,23 +277,21 @@ class GraphReader:
         for key in values:
             if key not in known:
                 close = did_you_mean(key[:80], known) or f"; keys are: {', '.join(known)}"
-                raise self._wrong((*place, key[:80]), values, f"unknown key{close}")
+                raise self._wrong((*place, key[:80]), f"unknown key{close}")
         for key in needed:
             if key not in values:
-                raise self._wrong((*place, key), values, "missing key")
+                raise self._wrong((*place, key), "missing key")
 
     @contextmanager
-    def _place(self, place: Place, near: object) -> Iterator[None]:
-        """Add the place to a UserError raised in the `with` block; `near`: a mapping or list at the
-        place, or around it.
-        """
+    def _place(self, place: Place) -> Iterator[None]:
+        """Add the place to a UserError raised in the `with` block."""
         try:
             yield
         except UserError as error:
-            raise self._wrong(place, near, str(error)) from error
+            raise self._wrong(place, str(error)) from error
 
-    def _wrong(self, place: Place, near: object, problem: str) -> UserError:
-        line = self.text.line(near) if isinstance(near, Mapping | list) else None
+    def _wrong(self, place: Place, problem: str) -> UserError:
+        line = self.text.line(place)
         where = f"{self.path}, line {line}" if line else f"{self.path}"
         clean = "".join(letter if letter.isprintable() else "?" for letter in dotted(place))
         return UserError(f"{where}: {clean}: {problem}" if clean else f"{where}: {problem}")

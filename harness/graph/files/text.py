@@ -1,5 +1,5 @@
 """Parser of YAML and JSON of unknown origin: strict, bounded in time and memory, and with the line
-of each container.
+of each value.
 
 Values are what YAML 1.2 and JSON have in common: mappings with keys of text, lists, text, numbers,
 true, false and null. What is not needed to write a graph is refused: aliases (which can make a
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.files.checked_yaml import Place
 from harness.files.given import load_strict_json, read_given_text
 
 MAX_BYTES = 64 * 2**20
@@ -33,17 +35,28 @@ NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 @dataclass
 class ParsedFile:
-    """The values of a file; `line(value)` is the line where a mapping or list begins, in YAML
-    files.
-    """
+    """The values of a file and, of a YAML file, their lines."""
 
     values: Any
-    # by id of mappings and lists, which live as long as `values`
-    lines: dict[int, int] = field(default_factory=dict)
+    # By id of mappings and lists, which live as long as `values`: the line where one begins, then
+    # those of its keys or entries, in order.
+    lines: dict[int, array[int]] = field(default_factory=dict)
 
-    def line(self, value: object) -> int | None:
-        """The line, counted from 1; None if it is not known."""
-        return self.lines.get(id(value))
+    def line(self, place: Place) -> int | None:
+        """Return the line, counted from 1, of the key or entry at a place. If the file has none
+        there, return that of the innermost one around it; None if lines are not known.
+        """
+        value = self.values
+        lines = self.lines.get(id(value))
+        line = lines[0] if lines else None
+        for step in place:
+            lines = self.lines.get(id(value))
+            keys = list(value) if isinstance(value, dict) else range(len(lines) - 1 if lines else 0)
+            if not lines or step not in keys:
+                break
+            line = lines[1 + keys.index(step)]
+            value = value[step]
+        return line
 
 
 def read_text(path: Path) -> ParsedFile:
@@ -91,7 +104,7 @@ class _YamlReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lines: dict[int, int] = {}
+        self.lines: dict[int, array[int]] = {}
 
     def read(self, events: Any) -> ParsedFile:
         """The values of the only document."""
@@ -111,7 +124,7 @@ class _YamlReader:
                     raise self._wrong(event, "anchors and tags are not allowed in a graph file")
                 if len(open_) >= MAX_DEPTH:
                     raise self._wrong(event, f"nested more than {MAX_DEPTH} deep")
-                self.lines[id(value)] = event.start_mark.line + 1
+                self.lines[id(value)] = array("I", [event.start_mark.line + 1])
             elif kind is yaml.AliasEvent:
                 raise self._wrong(
                     event, f"aliases are not allowed in a graph file: *{event.anchor}"
@@ -136,8 +149,10 @@ class _YamlReader:
 
     def _enter(self, place: tuple[Any, list[Any]], value: Any, event: Any) -> None:
         container, key = place
+        lines = self.lines[id(container)]
         if isinstance(container, list):
             container.append(value)
+            lines.append(event.start_mark.line + 1)
         elif key:
             container[key.pop()] = value
         elif not isinstance(value, str):
@@ -146,6 +161,7 @@ class _YamlReader:
             raise self._wrong(event, f"key {_short(value)} is given twice")
         else:
             key.append(value)
+            lines.append(event.start_mark.line + 1)
 
     def _scalar(self, event: Any) -> Any:
         text = event.value
