@@ -183,9 +183,11 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
         arms = ", ".join(arm.name for arm in block.arms)
         state = f"about {clock(block.estimated_s)}" if block in due else "measured"
         variants = f" and {len(block.variants)} variants" if block.variants else ""
+        repeats = f"{block.repeats}"
+        if block.most_repeats > block.repeats:
+            repeats += f" to {block.most_repeats}"
         say(
-            f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); "
-            f"{state}"
+            f"{block.name}: {len(block.arms)} arms x {repeats} repeats{variants} ({arms}); {state}"
         )
     runs = sum(block.runs for block, _ in plan)
     say(
@@ -245,4 +247,5 @@ def _measure(
         records.append(record)
         progress.finished(block, record)
     write_records(path, records)
+    progress.spared(block, block.runs - len(records))
     unfinished.remove()

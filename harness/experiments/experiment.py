@@ -126,14 +126,21 @@ class Block:
         return f"{self.experiment}/{self.stem}"
 
     @property
+    def most_repeats(self) -> int:
+        """Number of repeats of an arm that needs the most of them."""
+        return max(self.repeats, self.narrowing.repeats if self.narrowing else 0)
+
+    @property
     def runs(self) -> int:
-        """Number of runs of the block."""
-        return len(self.arms) * (self.repeats + len(self.variants))
+        """Number of runs of the block, at most."""
+        return len(self.arms) * (self.most_repeats + len(self.variants))
 
     @property
     def estimated_s(self) -> float:
-        """About how long the block takes [s]; runs that settle late take longer."""
-        return (self.repeats + len(self.variants)) * sum(
+        """About how long the block takes [s] if every arm needs the most repeats; runs that settle
+        late take longer.
+        """
+        return (self.most_repeats + len(self.variants)) * sum(
             self._estimated_s(arm) for arm in self.arms
         )
 

@@ -44,6 +44,20 @@ def test_dry_run_knows_what_is_measured(here, measured_by_fake, capsys):
     assert lines[-1] == "2 blocks, 12 runs; to measure: 1 blocks, 6 runs, about 5 s"
 
 
+def test_repeats_that_no_arm_needed_are_not_counted_as_left(here, measured_by_fake, capsys):
+    write_profile(here, ONE, most_repeats=4)
+    assert main(["sweep", "one", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"one/{CELLS[0]}: 3 arms x 2 to 4 repeats (manual,")
+    assert lines[-1].startswith("2 blocks, 24 runs;")
+    assert main(["sweep", "one"]) == 0
+    heads = [line.split()[0] for line in capsys.readouterr().err.splitlines() if line[0] == "["]
+    runs = len(measured_by_fake)
+    assert heads[0] == "[1/24]"
+    assert heads[-1] == f"[{runs}/{runs + 12 - runs // 2}]", "the last block is counted as a whole"
+    assert runs < 24
+
+
 def test_all_blocks_of_an_experiment_go_to_its_folder(here, measured_by_fake):
     write_profile(here, ONE)
     assert main(["sweep", "one"]) == 0
