@@ -74,8 +74,8 @@ examples:
       which functions take longer, if it is slower
 
   millrace gate --base main --suite my/suite.yaml --pairs 40
-      cells of your own, 40 pairs of each, looked at once; docs/how-to/gate.md shows how to write
-      a suite
+      cells of your own, 40 pairs of each, looked at once; docs/how-to/gate-suites.md shows how to
+      write a suite
 
   millrace gate --base main --build make --time-budget 900 -- ./program --size 100
       no suite: compare how long a command takes in both trees, from its start to its end
