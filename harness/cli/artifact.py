@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "write the appendix of an artifact, or a run as an RO-Crate"
 DESCRIPTION = """\
-The appendix, a Markdown file, has each claim of the papers: the command that makes its tables, the
-minutes, disk and memory that this needs, the expected verdict and the tolerance. The verdicts are
-those of the tables that are there.
+The appendix, a Markdown file, has the check-list, the set-up and a first test, and each claim of
+the papers: the command that makes its tables, the minutes, disk and memory that this needs, the
+expected verdict and the tolerance. The verdicts are those of the tables that are there.
 
 The RO-Crate, a .zip file, has records, tables, figures and ro-crate-metadata.json, which says what
 each file is and what made it. An archive such as Zenodo takes it.
@@ -74,7 +74,8 @@ def _write_appendix(config: Config, path: Path, size: str) -> None:
     folder = Path(config.results) / "tables"
     results = evaluate(chosen(), read_tables(folder, experiments()))
     efforts = {name: effort_of_figure(config, name) for name in config.drawable}
-    write_whole(path, appendix(results, efforts, size, allowed_cpus()).encode())
+    text = appendix(results, efforts, size, allowed_cpus(), str(folder))
+    write_whole(path, text.encode())
 
 
 def _write_crate(config: Config, path: Path) -> None:

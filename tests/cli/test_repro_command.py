@@ -98,6 +98,15 @@ def test_the_appendix_names_command_effort_and_tolerance(config):
     assert "`millrace repro pldi17_fig10 --size paper`" in text
     assert f"| {effort.seconds / 60:.0f} | {effort.disk / 1e6:.0f} | 2 |" in text
     assert tolerance_of(claim) == "2%"
+    for heading in ("Abstract", "Check-list", "Access and set-up", "Basic test", "Evaluation"):
+        assert f"\n## {heading}\n" in text
+
+
+def test_the_appendix_checks_claims_on_the_tables_of_its_own_size():
+    from harness.claims.appendix import appendix
+
+    text = appendix([], {}, "--size paper", 2, "results/paper/tables")
+    assert "`millrace claims CLAIM --tables results/paper/tables`" in text
 
 
 def test_an_archive_says_of_each_file_what_it_is(config, capsys):
