@@ -96,6 +96,19 @@ def test_the_command_line_has_every_command_with_its_help(parts):
     assert "usage: millrace laws replay" in text and "usage: millrace gate history" in text
 
 
+def test_the_command_line_names_only_variables_that_the_code_reads(parts):
+    from harness.cli import VARIABLES
+
+    source = "".join(
+        file.read_text(encoding="utf-8")
+        for file in (ROOT / "setup.py", *(ROOT / "harness").rglob("*.py*"))
+        if file.suffix in (".py", ".pyx") and file.parent.name != "cli"
+    )
+    own = [name for name in VARIABLES if name.startswith("MILLRACE_")]
+    assert own and all(f'"{name}"' in source for name in own)
+    assert all(f"| `{name}` |" in parts.part("command-line") for name in VARIABLES)
+
+
 def test_every_column_of_every_table_has_a_meaning_and_no_other_has():
     from harness.spark.columns import MEANINGS
     from harness.spark.schemas import TABLES

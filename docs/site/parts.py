@@ -36,10 +36,12 @@ def part(name: str) -> str:
 
 
 def command_line() -> str:
-    """Return what each command prints for `--help`."""
-    from harness.cli import COMMANDS
+    """Return the variables of the environment, and what each command prints for `--help`."""
+    from harness.cli import COMMANDS, VARIABLES
 
-    parts = []
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in VARIABLES.items()]
+    head = ["## Environment variables", "", "| variable | meaning |", "|---|---|"]
+    parts = ["\n".join([*head, *rows])]
     for name in COMMANDS:
         for words in _commands([name], f"harness.cli.{name}"):
             description, usage = _help(words)

@@ -56,9 +56,10 @@ simulated machine. `make test-fast` runs the deterministic tests.
 ## Evaluation
 
 Each claim of the papers is checked by `millrace claims CLAIM --tables {tables}`, on the
-tables of the figures that its commands make. A command measures only what is missing, so the time of a figure counts once.
-Minutes, disk and memory are estimates for {cpus} CPUs. The expected verdicts are those of the
-tables that this appendix was written from; "no data" means that these had no such machine or cell.
+tables of the figures that its commands make. A command measures only what is missing, so the time
+of a figure counts once. Minutes, disk and memory are estimates for {cpus} CPUs. The expected
+verdicts are those of the tables that this appendix was written from; "no data" means that these had
+no such machine or cell.
 The tolerance is the share by which numbers must differ to count as different, or may differ in the
 wrong direction. A person only types the commands.
 

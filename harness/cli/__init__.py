@@ -18,7 +18,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from harness import __version__
@@ -72,21 +72,37 @@ examples:
   millrace watch mix --model multilevel --html run.html
       see how a control law adapts threads and queues"""
 
+VARIABLES: dict[str, str] = {
+    "MILLRACE_LOCK": "file that lets one measurement at a time run on a machine",
+    "MILLRACE_CACHE": "folder in which the gate keeps trees and builds",
+    "MILLRACE_STACK_KIB": "stack of threads that execute your operators [KiB]",
+    "MILLRACE_CFLAGS": "compiler's flags, in place of -O3 -march=native, when Millrace is built",
+    "XDG_CACHE_HOME": "folder of the caches of the gate and of an installed package (default: ~/.cache)",
+    "XDG_DATA_HOME": "folder of an installed package's profiles (default: ~/.local/share)",
+    "JAVA_HOME": "Java for Spark, if it is version 17 or newer",
+    "NO_COLOR": "anything: no colours in the terminal",
+}
+"""Variables of the environment that a user may set."""
+
 
 def _top_parser() -> OneLineParser:
-    width = max(map(len, COMMANDS))
-    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    listing, variables = _listed(COMMANDS), _listed(VARIABLES)
     parser = OneLineParser(
         prog="millrace",
         description="Millrace runs operator graphs under several threading models, measures them, "
         "and draws the figures.",
-        epilog=f"commands:\n{listing}\n\n{EXAMPLES}\n\n`millrace COMMAND --help` explains one "
-        "command.",
+        epilog=f"commands:\n{listing}\n\nenvironment:\n{variables}\n\n{EXAMPLES}\n\n"
+        "`millrace COMMAND --help` explains one command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"millrace {__version__}")
     parser.add_argument("command", metavar="COMMAND", help="one of: " + ", ".join(COMMANDS))
     return parser
+
+
+def _listed(meanings: Mapping[str, str]) -> str:
+    width = max(map(len, meanings))
+    return "\n".join(f"  {name:<{width}}  {meaning}" for name, meaning in meanings.items())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
