@@ -77,7 +77,7 @@ VARIABLES: dict[str, str] = {
     "MILLRACE_CACHE": "folder in which the gate keeps trees and builds",
     "MILLRACE_STACK_KIB": "stack of threads that execute your operators [KiB]",
     "MILLRACE_CFLAGS": "compiler's flags, in place of -O3 -march=native, when Millrace is built",
-    "XDG_CACHE_HOME": "folder of the caches of the gate and of an installed package (default: ~/.cache)",
+    "XDG_CACHE_HOME": "folder of caches of the gate and an installed package (default: ~/.cache)",
     "XDG_DATA_HOME": "folder of an installed package's profiles (default: ~/.local/share)",
     "JAVA_HOME": "Java for Spark, if it is version 17 or newer",
     "NO_COLOR": "anything: no colours in the terminal",
