@@ -57,7 +57,7 @@ Without --model and --peer, all models that can run the graph are compared. An a
 MODEL:OPTION=VALUE,..., with the options of an arm in an experiment (docs/reference/options.md); a
 list [V,V] makes an arm of each value, and name=NAME gives an arm a name.
 
-If a source has a rate, arms are compared by their 99 % latency at that rate. Each arm then also
+If all sources have rates, arms are compared by their 99 % latency at that rate. Each arm then also
 runs with its sources at full speed, which shows the highest rate that it sustains.
 
 examples:
