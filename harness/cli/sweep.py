@@ -186,9 +186,7 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
         repeats = f"{block.repeats}"
         if block.most_repeats > block.repeats:
             repeats += f" to {block.most_repeats}"
-        say(
-            f"{block.name}: {len(block.arms)} arms x {repeats} repeats{variants} ({arms}); {state}"
-        )
+        say(f"{block.name}: {len(block.arms)} arms x {repeats} repeats{variants} ({arms}); {state}")
     runs = sum(block.runs for block, _ in plan)
     say(
         f"{len(plan)} blocks, {runs} runs; to measure: {len(due)} blocks, "

@@ -75,9 +75,10 @@ def read_mapping(path: Path, *, numbered: bool = False) -> dict[str, Any]:
     """Return the mapping in a YAML file, unchecked. `numbered`: as of `read_checked`. Raises
     UserError for anything else.
     """
-    return _mapping(path, read_given_text(path), numbered)
+    return deepcopy(_mapping(path, read_given_text(path), numbered))
 
 
+@lru_cache(maxsize=64)
 def _mapping(path: Path, text: str, numbered: bool) -> dict[str, Any]:
     values = _parsed(path, text, numbered)
     if not isinstance(values, dict):

@@ -16,6 +16,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -224,16 +225,12 @@ def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any],
     In the folder, where profiles are found by name, the name inside a file must be the file's own.
     A file with `based_on` says only what differs from the profile of that name.
     """
-    values, whole = read_mapping(path, numbered=True), hashlib.sha256(path.read_bytes())
-    if "based_on" in values:
-        base = find_profile(schema, folder, f"{values['based_on']}")
-        other = read_mapping(base, numbered=True)
-        if "based_on" in other:
-            rule = "must be a profile that is not based on another itself"
-            raise wrong(path, ("based_on",), rule, values["based_on"])
-        values = _put_into(other, values)
+    own, whole = read_mapping(path, numbered=True), hashlib.sha256(path.read_bytes())
+    base = None
+    if "based_on" in own:
+        base = find_profile(schema, folder, f"{own['based_on']}")
         whole.update(base.read_bytes())
-    check_values(path, values, load_schema(schema))
+    values = deepcopy(_checked(path, base, schema, whole.hexdigest()))
     if path.parent.resolve() in _own_first(folder) and values["name"] != path.stem:
         raise wrong(path, ("name",), f"must be the file's, {path.stem!r}", values["name"])
     constants: dict[str, Constant] = {}
@@ -253,6 +250,21 @@ def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any],
         "sweep": dict(_sweep(path, constants, values.get("sweep", []))),
     }
     return values, shared
+
+
+@functools.lru_cache(maxsize=64)
+def _checked(path: Path, base: Path | None, schema: str, _digest: str) -> dict[str, Any]:
+    """Return the values of a profile with those of its base, checked. A process asks for the same
+    profile many times, and checks take long. `_digest`: of both files, which may change.
+    """
+    values = read_mapping(path, numbered=True)
+    if base is not None:
+        other = read_mapping(base, numbered=True)
+        if "based_on" in other:
+            rule = "must be a profile that is not based on another itself"
+            raise wrong(path, ("based_on",), rule, values["based_on"])
+        values = _put_into(other, values)
+    return check_values(path, values, load_schema(schema))
 
 
 def _put_into(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
