@@ -7,12 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from harness.cli import figures, main, sweep_progress
 from harness.cli import sweep as command
 from harness.experiments import up_to_date
 from harness.measurement.records import read_records
-from tests.workflow.conftest import sweep, write_profile
+from tests.workflow.conftest import MANUAL_AND_DYNAMIC, sweep, write_profile
 
 CELLS = ["pipeline,operators=3,cost=1,payload=128", "pipeline,operators=3,cost=10,payload=128"]
 ONE = {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}
@@ -45,7 +46,10 @@ def test_dry_run_knows_what_is_measured(here, measured_by_fake, capsys):
 
 
 def test_repeats_that_no_arm_needed_are_not_counted_as_left(here, measured_by_fake, capsys):
-    write_profile(here, ONE, most_repeats=4)
+    write_profile(here, ONE)
+    file = here / "config/experiments/one.yaml"
+    size = {"sweeps": ONE["one"], "arms": MANUAL_AND_DYNAMIC, "most_repeats": 4}
+    file.write_text(yaml.safe_dump({"sizes": {"tiny": size}}))
     assert main(["sweep", "one", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"one/{CELLS[0]}: 3 arms x 2 to 4 repeats (manual,")
