@@ -80,7 +80,7 @@ NAMES = {
 }
 """Possible names of the necessary columns in a file's header."""
 
-TRADE, QUOTE, TITLE, OTHER, BROKEN, ONE_SIDED = range(6)
+TRADE, QUOTE, TITLE, OTHER, BROKEN, ONE_SIDED, UNTRADED = range(7)
 """Counters of a parser."""
 
 MOST_COLUMNS, MOST_HEADER = 64, 2**14  # of a header; its bytes
@@ -267,7 +267,7 @@ class Vwap:
             "records": self.lines.counted(0),
             "trades": self.parser.counted(TRADE),
             "quotes": self.parser.counted(QUOTE),
-            "others": self.parser.counted(OTHER) + self.parser.counted(TITLE),
+            "others": sum(map(self.parser.counted, (OTHER, TITLE, UNTRADED))),
             "one-sided": self.parser.counted(ONE_SIDED),
             "broken": self.parser.counted(BROKEN) + self.lines.counted(1),
             "truncated": truncated_inputs(self.step),

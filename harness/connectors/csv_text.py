@@ -1,4 +1,4 @@
-"""Tuples as lines of CSV (RFC 4180, but no line ends within quotes)."""
+"""Tuples as records of CSV (RFC 4180)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,32 @@ TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 class CsvLines:
-    """Parser of lines of CSV for sources (`parse`): the first line names the columns, of which some
-    are the attributes of the schema. An empty time or number is broken.
+    """Parser of records of CSV for sources (`parse`): the first one names the columns, of which
+    some are the attributes of the schema. An empty time or number is broken.
     """
 
     def __init__(self, schema: Schema, delimiter: str = ",") -> None:
         self.schema, self.delimiter = schema, delimiter
         self._places: dict[str, int] | None = None
 
-    def __call__(self, line: bytes) -> dict[str, Any] | None:
-        """Return the values of a line, None for the first one. Raises ValueError for a line that
+    def goes_on(self, record: bytes) -> bool:
+        """Return True if a field in quotes is still open at the end of these lines."""
+        if record.count(b'"') % 2 == 0:
+            return False
+        if b"\n" in record:
+            return True  # open since its first line
+        line = record.decode("utf-8-sig", errors="replace")
+        try:
+            list(csv.reader([line], delimiter=self.delimiter, strict=True))
+        except csv.Error as problem:
+            return str(problem) == "unexpected end of data"
+        return False  # a quote within a field that is in none
+
+    def __call__(self, record: bytes) -> dict[str, Any] | None:
+        """Return the values of a record, None for the first one. Raises ValueError for one that
         cannot be read, and RunFailed if the first one lacks an attribute.
         """
-        text = line.decode("utf-8-sig" if self._places is None else "utf-8")
+        text = record.decode("utf-8-sig" if self._places is None else "utf-8")
         try:
             fields = next(csv.reader([text], delimiter=self.delimiter, strict=True), [])
         except csv.Error as problem:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.connectors.json_text import to_json
-from harness.connectors.received import LONGEST_WAIT_S, Lines, Parse, Received, Values, in_words
+from harness.connectors.received import LONGEST_WAIT_S, Parse, Received, Values, in_words
 from harness.errors import RunFailed
 from harness.files.encodings import unread_encoding
 from harness.files.given import open_at_once
@@ -40,7 +40,7 @@ class _Descriptor(Received):
         return super().left_out() | ({"truncated": 1} if self.truncated else {})
 
     def records(self) -> Iterator[bytes]:
-        lines, descriptor, unpacked = Lines(), self.descriptor(), None
+        lines, descriptor, unpacked = self.lines(), self.descriptor(), None
         while not self.stopping.is_set():
             if not select.select([descriptor], [], [], LONGEST_WAIT_S)[0]:
                 continue

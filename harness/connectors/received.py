@@ -24,6 +24,7 @@ MOST_WAITING = 1024  # tuples
 LONGEST_WAIT_S = 0.1  # for room
 ENDING_S = 1.0  # for a thread to end; one that still connects ends by itself
 MOST_RECORD = 2**20  # bytes
+MOST_JOINED = 2**16  # bytes of a record of several lines
 
 Values = Mapping[str, Any]
 Parse = Callable[[bytes], Values | None]
@@ -118,6 +119,12 @@ class Received(ABC):
         if self._problem is not None:
             raise RunFailed(self._problem)
 
+    def lines(self) -> Lines:
+        """Return a cutter of lines into records: those of `parse` may have several lines, if it has
+        `goes_on`.
+        """
+        return Lines(getattr(self.parse, "goes_on", None))
+
     def _receive(self) -> None:
         try:
             for record in self.records():
@@ -170,25 +177,57 @@ class Received(ABC):
 
 
 class Lines:
-    """Cutter of pieces into lines. A line of more than MOST_RECORD bytes becomes b""."""
+    """Cutter of pieces into lines. A line of more than MOST_RECORD bytes becomes b"".
 
-    def __init__(self) -> None:
+    With `goes_on`, a record may have several lines, MOST_JOINED bytes at most: `goes_on(record)` is
+    True if the next line is of the same record. If there is no end in reach, the first line is a
+    record.
+    """
+
+    def __init__(self, goes_on: Callable[[bytes], bool] | None = None) -> None:
         self._begun = b""
         self._too_long = False
+        self._goes_on = goes_on
+        self._held: list[bytes] = []  # lines of a record that has begun
+        self._held_bytes = 0
 
     def cut(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the lines that end in this piece, without their line ends."""
+        """Yield the records that end in this piece, without their line ends."""
         *whole, rest = (self._begun + piece).split(b"\n")
         for line in whole:
-            yield b"" if self._too_long or len(line) > MOST_RECORD else line.removesuffix(b"\r")
+            yield from self._with(b"" if self._too_long or len(line) > MOST_RECORD else line)
             self._too_long = False
         self._too_long = self._too_long or len(rest) > MOST_RECORD
         self._begun = b"" if self._too_long else rest
 
     def rest(self) -> Iterator[bytes]:
-        """Yield the last line, if it has no line end."""
+        """Yield what has no line end, or no end."""
         if self._begun or self._too_long:
-            yield self._begun
+            yield from self._with(self._begun)
+        while self._held:
+            yield from self._without_end()
+
+    def _with(self, line: bytes) -> Iterator[bytes]:
+        """Yield the record that ends with this line, if one does."""
+        if self._goes_on is None:
+            yield line.removesuffix(b"\r")
+            return
+        self._held.append(line)
+        self._held_bytes += len(line) + 1
+        record = b"\n".join(self._held)
+        if not self._goes_on(record):
+            self._held, self._held_bytes = [], 0
+            yield record.removesuffix(b"\r")
+        elif self._held_bytes > MOST_JOINED:
+            yield from self._without_end()
+
+    def _without_end(self) -> Iterator[bytes]:
+        """Yield the first line as a record, and those behind it that end."""
+        first, *others = self._held
+        self._held, self._held_bytes = [], 0
+        yield first.removesuffix(b"\r")
+        for line in others:
+            yield from self._with(line)
 
 
 def in_words(problem: BaseException) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from harness.connectors.json_text import to_json
 from harness.connectors.published import Published
-from harness.connectors.received import Lines, Parse, Received, in_words
+from harness.connectors.received import Parse, Received, in_words
 from harness.errors import RunFailed
 from harness.graph.schema import Schema
 
@@ -32,7 +32,7 @@ class TcpSource(Received):
         return f"tcp://{self.host}:{self.port}"
 
     def records(self) -> Iterator[bytes]:
-        lines = Lines()
+        lines = self.lines()
         with socket.create_connection((self.host, self.port), CONNECT_S) as self._socket:
             self._socket.settimeout(None)  # `interrupt` ends the wait
             while not self.stopping.is_set():

@@ -185,6 +185,11 @@ FORMS_OF_LINES = {
     "short-iso": "2023-09-08T19:00:30+0200 web sshd[7]: ",
     "short-precise": "Sep 08 17:00:30.123456 web sshd[7]: ",
     "short-full": "Fri 2023-09-08 19:00:30 CEST web sshd-session[7]: ",
+    "short-full of a zone that is not known": "Fri 2023-09-08 17:00:30 NPT web sshd[7]: ",
+    "a date and a time": "2023-09-08 17:00:30 web sshd[7]: ",
+    "a date, a time and a zone": "2023-09-08 19:00:30 CEST web sshd[7]: ",
+    "a date and a time with its zone": "2023-09-08 19:00:30.5+02:00 web sshd[7]: ",
+    "RFC 3164 with facility and level": "Sep  8 17:00:30 <auth.info> web sshd[7]: ",
     "a long host": f"Sep  8 17:00:30 {LONG} sshd[7]: ",
 }
 
@@ -223,6 +228,29 @@ def test_entries_of_the_journal_in_json_are_read():
     found = built.results()["failures"]
     assert [(each["rhost"], each["user"]) for each in found] == [("é", "DOMAIN\\bob")] * 2
     assert found[0]["time"] == 1_694_192_430_123_456_000
+
+
+def test_messages_that_are_bytes_in_json_are_read():
+    message = b"pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= "
+    entry = {
+        "__REALTIME_TIMESTAMP": "1694192430123456",
+        "_HOSTNAME": "web",
+        "SYSLOG_IDENTIFIER": "sshd",
+    }
+    said = (
+        message + b"rhost=192.0.2.9  user=root\r",
+        message + b"rhost=" + b"r" * 200 + b"  user=\xff\xfe",
+        b"authentication failure; uid=0 rhost=a user=b",
+        b"\x1b[31mnothing" + b"." * 200,
+    )
+    lines = [json.dumps(entry | {"MESSAGE": list(each)}) for each in said]
+    lines += [json.dumps(entry | {"MESSAGE": each}) for each in ([256], [[1]], [1.5], ["a"], {}, 1)]
+    for shape in FORMS:
+        built = FORMS[shape]("\n".join(lines).encode(), False, 1, False, keep=10)
+        assert run(built, Manual()).correct
+        found = [(each["rhost"], each["user"]) for each in built.results()["failures"]]
+        assert sorted(found) == [("192.0.2.9", "root"), ("a", "b"), ("r" * 200, "\ufffd\ufffd")]
+        assert (built.counts()["broken"], built.counts()["others"]) == (0, 6)
 
 
 def test_a_message_that_was_repeated_counts_as_often():

@@ -107,6 +107,8 @@ ODD = [  # a frame, and what it counts as
     (frame(message([b"a", b"org"], questions=2)), "invalid"),
     (frame(message([b"a", b"org"], network=3)), "invalid"),
     (frame(message([b"a", b"org"], flags=0x1000)), "invalid"),
+    (frame(message([], flags=0x8181, questions=0)[:12]), "invalid"),  # FORMERR without a question
+    (frame(message([], flags=0x8000, questions=0)[:12] + b"\xc0\x0c" + bytes(9)), "invalid"),
     (
         frame(message([b"Odd.\xff", b"Example", b"Co", b"UK"], kind=16), before=b"\x81\0\0\x05"),
         "fine",

@@ -167,6 +167,13 @@ def test_a_quote_of_one_side_is_not_broken_and_an_index_is_finite():
     assert [each["index"] for each in found] == [sys.float_info.max]
 
 
+def test_a_trade_without_price_and_volume_is_another_kind_of_record():
+    records = ("A,,Trade,,,,", "A,,Trade,,1,,", "A,,Trade,2,1,,", "A,,Quote,,,1,5")
+    found, counts = bargains_of(NAMED + "".join(f"{each}\n" for each in records))
+    assert (counts["trades"], counts["others"], counts["broken"]) == (1, 1, 1)
+    assert [each["vwap"] for each in found] == [2.0]
+
+
 def test_a_quote_that_is_never_closed_hides_only_its_line():
     _, counts = bargains_of(NAMED + 'A,"open,Trade,1,1,,\nA,b,Trade,1,1,,\n')
     assert counts["records"] == 2 and counts["trades"] == 1

@@ -54,6 +54,29 @@ def test_csv_is_read_by_the_names_of_its_first_line(tmp_path):
     assert found[2]["time"] == 5 and found[1]["value"] != found[1]["value"]
 
 
+NOTE = Schema("note", {"n": "uint8", "text": "string[40]"})
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_field_of_csv_in_quotes_may_have_line_ends(tmp_path, end):
+    path = tmp_path / "in.csv"
+    lines = ['\ufeff"a', 'b",text,n', '1,"once ', ' upon ""a"" ', '",2', ',"",3', 'x,5" pipe,4']
+    path.write_bytes(end.join([*lines, 'x,"y",5']).encode())
+    found, totals = read(path, CsvLines(NOTE), NOTE)
+    assert totals.correct and totals.left_out == {}
+    texts = ["once " + end + ' upon "a" ' + end, "", '5" pipe', "y"]
+    assert [(each["n"], each["text"]) for each in found] == [*zip((2, 3, 4, 5), texts, strict=True)]
+
+
+@pytest.mark.parametrize("lines", [2, 10_000])
+def test_a_quote_of_csv_that_is_never_closed_hides_one_line_alone(tmp_path, lines):
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'n,text\n1,"open\n' + b"2,whole\n" * lines + b"3,last")
+    found, totals = read(path, CsvLines(NOTE), NOTE)
+    assert totals.correct and totals.left_out == {"in: broken": 1}
+    assert [each["text"] for each in found] == ["whole"] * lines + ["last"]
+
+
 @pytest.mark.parametrize(
     "line",
     [

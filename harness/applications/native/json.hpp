@@ -95,6 +95,25 @@ inline void unescape(std::string_view raw, std::string* to) {
   }
 }
 
+// The bytes of `raw`, an array; false: it has anything but whole numbers below 256.
+inline bool bytes_of(std::string_view raw, std::string* to) {
+  to->clear();
+  raw = raw.substr(1, raw.size() - 2);
+  for (size_t i = 0; i < raw.size();) {
+    if (raw[i] < '0' || raw[i] > '9') {
+      if (std::string_view(", \t").find(raw[i++]) == std::string_view::npos) return false;
+      continue;
+    }
+    unsigned byte = 0;
+    for (; i < raw.size() && raw[i] >= '0' && raw[i] <= '9'; ++i) {
+      byte = 10 * byte + static_cast<unsigned>(raw[i] - '0');
+      if (byte > 255) return false;
+    }
+    to->push_back(static_cast<char>(byte));
+  }
+  return true;
+}
+
 class JsonLine {
  public:
   static constexpr int DEEPEST = 64;  // arrays and objects within each other
@@ -120,6 +139,7 @@ class JsonLine {
       bool closed = true;  // the value is whole
       if (*at_ == '{' || *at_ == '[') {
         if (depth == DEEPEST) return false;
+        if (depth == 1) opened_ = begin;
         braces_[static_cast<size_t>(depth++)] = *at_ == '{';
         ++at_;
         blanks();
@@ -156,6 +176,8 @@ class JsonLine {
         if (*at_ != (braces_[static_cast<size_t>(depth - 1)] ? '}' : ']')) return false;
         ++at_;
         --depth;
+        if (depth == 1 && member_ != nullptr)
+          member_->raw = {opened_, static_cast<size_t>(at_ - opened_)};
       }
       if (braces_[static_cast<size_t>(depth - 1)] && !key(depth)) return false;
     }
@@ -255,7 +277,8 @@ class JsonLine {
   const char* end_;
   Member* members_;
   size_t count_;
-  Member* member_ = nullptr;  // whose value comes next
+  Member* member_ = nullptr;      // whose value comes next
+  const char* opened_ = nullptr;  // where an array or an object that is a member begins
   std::bitset<DEEPEST> braces_;
   std::string name_;
 };

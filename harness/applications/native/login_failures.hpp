@@ -224,6 +224,7 @@ inline bool holds(std::string_view text, std::string_view part) noexcept {
 }
 
 inline constexpr std::string_view FAILED_TO_LOG_IN = "authentication failure";
+inline constexpr std::string_view SESSION_OPENED = "session opened for user ";
 
 // Lines to log lines. What cannot be read is counted, as broken if it is about a failure; with
 // `keep` it goes on as an empty one, so that its number is not missed.
@@ -235,7 +236,8 @@ class Parse : public LeavesOut {
     Log& out = room<Log>(context, 0);
     const std::string_view text = in.text.view();
     LogLine line;
-    if (parse_log(text, &line)) {
+    if (parse_log(text, &line) &&
+        (line.form != LogLine::BYTES || bytes_of(line.message, &plain_))) {
       const auto set = [&](auto* field, std::string_view given) {
         const bool here = given.size() <= sizeof field->text;
         field->set(given, here ? nullptr : in.at + (given.data() - text.data()));
@@ -244,9 +246,14 @@ class Parse : public LeavesOut {
       set(&out.host, line.host);
       set(&out.service, line.service);
       // A message of JSON loses its escapes, if it is short enough to lie in the tuple
-      if (line.escaped) unescape(line.message, &plain_);
-      if (line.escaped && plain_.size() <= sizeof out.message.text) {
-        out.message.set(plain_, nullptr);
+      if (line.form == LogLine::ESCAPED) unescape(line.message, &plain_);
+      while (line.form == LogLine::BYTES && (plain_.ends_with('\r') || plain_.ends_with('\n')))
+        plain_.pop_back();
+      if (line.form == LogLine::BYTES && of_a_login(plain_)) {
+        long_.set(&out.message, plain_);
+      } else if (line.form == LogLine::BYTES ||
+                 (line.form == LogLine::ESCAPED && plain_.size() <= sizeof out.message.text)) {
+        out.message.set(std::string_view(plain_).substr(0, sizeof out.message.text), nullptr);
       } else {
         set(&out.message, line.message);
       }
@@ -269,8 +276,13 @@ class Parse : public LeavesOut {
   }
 
  private:
+  // Messages that are looked at behind this operator.
+  static bool of_a_login(std::string_view message) noexcept {
+    return holds(message, FAILED_TO_LOG_IN) || holds(message, SESSION_OPENED);
+  }
   bool keep_;
   std::string plain_;
+  LongNames long_;  // messages that are bytes in JSON
 };
 
 class LogSequencer : public Sequencer<Log> {
@@ -538,7 +550,7 @@ class SuccessesOnly : public LeavesOut {
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Log& in = *static_cast<const Log*>(tuple);
     clock_.watch(in.time);
-    if (holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ")) {
+    if (holds(in.service.view(), "sshd") && holds(in.message.view(), SESSION_OPENED)) {
       if (in.time < told_) {
         left_out_.add_record(Left::LATE, in.number, in.message.view());
         return 0;
@@ -567,13 +579,12 @@ class SuccessesOnly : public LeavesOut {
 class ParseSuccess : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
-    static constexpr std::string_view BEFORE = "session opened for user ";
     const Log& in = *static_cast<const Log*>(tuple);
     Success& out = room<Success>(context, 0);
     std::string_view user;
     if (in.message.length > 0) {
       const std::string_view message = in.message.view();
-      user = message.substr(message.find(BEFORE) + BEFORE.size());
+      user = message.substr(message.find(SESSION_OPENED) + SESSION_OPENED.size());
       user = user.substr(0, user.find_first_of(" ("));
       if (user.empty() || user.size() > MOST_NAME) {
         left_out_.add_record(Left::BROKEN, in.number, message);

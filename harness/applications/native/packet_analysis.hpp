@@ -422,9 +422,15 @@ class ParseDns : public LeavesOut {
   static bool question(const uint8_t* at, const uint8_t* end, Query* out) noexcept {
     if (end - at < 12) return false;
     const bool answer = (at[2] & 0x80) != 0;
+    out->code = static_cast<uint8_t>(answer ? at[3] & 15 : 0);
+    out->flags = answer ? ANSWER : 0;
     const bool plain =
         (at[2] & 0x78) == 0 && big16(at + 4) == 1;  // a standard query with one question
-    const uint8_t code = at[3] & 15;
+    if (!plain) {  // behind another header there may be anything, or nothing
+      out->type = 0;
+      out->name.set({});
+      return true;
+    }
     at += 12;
     char name[254];
     size_t size = 0;
@@ -438,9 +444,8 @@ class ParseDns : public LeavesOut {
     }
     if (end - at < 4) return false;
     out->type = big16(at);
-    out->code = answer ? code : 0;
-    const bool valid = plain && big16(at + 2) == 1 && size > 0;  // of class IN
-    out->flags = static_cast<uint8_t>((answer ? ANSWER : 0) | (valid ? VALID : 0));
+    if (big16(at + 2) == 1 && size > 0)  // of class IN
+      out->flags = static_cast<uint8_t>(out->flags | VALID);
     out->name.set({name, size});
     return true;
   }

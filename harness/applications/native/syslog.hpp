@@ -2,8 +2,8 @@
 //
 // Forms: RFC 3164, `Jun 14 15:16:01 HOST SERVICE: MESSAGE`, with or without a fraction of the second
 // and a priority, `<34>`; the same with a time of ISO 8601, `2024-06-14T15:16:01.5+02:00`; RFC 5424;
-// and what journalctl writes as short-iso, short-precise, short-full and json. A time without a year
-// is read as of 1972, a leap year.
+// what journalctl writes as short-iso, short-precise, short-full and json; and a date and a time
+// divided by a blank. A time without a year is read as of 1972, a leap year.
 #pragma once
 
 #include <array>
@@ -97,24 +97,26 @@ inline bool zone_of(std::string_view word, int64_t* ahead) noexcept {
   return true;
 }
 
-// The same of a zone by its name, as `date` writes it; of a name that is not known 0.
-inline int64_t zone_named(std::string_view name) noexcept {
+// The same of a zone by its name, as `date` writes it; false: the name is not known.
+inline bool zone_named(std::string_view name, int64_t* ahead) noexcept {
   struct Zone {
     std::string_view name;
     int minutes;
   };
-  static constexpr std::array<Zone, 21> ZONES{{
-      {"WET", 0},    {"WEST", 60},  {"BST", 60},   {"CET", 60},   {"CEST", 120}, {"EET", 120},
-      {"EEST", 180}, {"MSK", 180},  {"IST", 330},  {"JST", 540},  {"KST", 540},  {"AEST", 600},
-      {"AEDT", 660}, {"EST", -300}, {"EDT", -240}, {"CST", -360}, {"CDT", -300}, {"MST", -420},
-      {"MDT", -360}, {"PST", -480}, {"PDT", -420},
+  static constexpr std::array<Zone, 23> ZONES{{
+      {"UTC", 0},    {"GMT", 0},    {"WET", 0},    {"WEST", 60},  {"BST", 60},   {"CET", 60},
+      {"CEST", 120}, {"EET", 120},  {"EEST", 180}, {"MSK", 180},  {"IST", 330},  {"JST", 540},
+      {"KST", 540},  {"AEST", 600}, {"AEDT", 660}, {"EST", -300}, {"EDT", -240}, {"CST", -360},
+      {"CDT", -300}, {"MST", -420}, {"MDT", -360}, {"PST", -480}, {"PDT", -420},
   }};
-  int64_t ahead = 0;
-  if (zone_of(name, &ahead)) return ahead;
+  *ahead = 0;
+  if (!name.empty() && zone_of(name, ahead)) return true;
   for (const Zone& zone : ZONES) {
-    if (zone.name == name) return zone.minutes * 60 * SECOND;
+    if (zone.name != name) continue;
+    *ahead = zone.minutes * 60 * SECOND;
+    return true;
   }
-  return 0;
+  return false;
 }
 
 // `2024-06-14T15:16:01.5+02:00` [ns since 1970]; false: it is none.
@@ -133,7 +135,7 @@ struct LogLine {
   int64_t time;  // ns since 1970
   bool dated;    // with a year
   std::string_view host, service, message;
-  bool escaped = false;  // the message is a string of JSON
+  enum Form { PLAIN, ESCAPED, BYTES } form = PLAIN;  // the message is a string of JSON, or an array
 };
 
 class Words {
@@ -188,7 +190,8 @@ inline bool parse_5424(std::string_view rest, LogLine* line) noexcept {
   return !line->host.empty() && !line->service.empty();
 }
 
-// An entry of the journal as an object of JSON.
+// An entry of the journal as an object of JSON. A message that is no text in UTF-8, or has control
+// characters, is an array of its bytes there.
 inline bool parse_entry(std::string_view text, LogLine* line) noexcept {
   std::array<Member, 5> members{Member{"__REALTIME_TIMESTAMP"}, Member{"_HOSTNAME"},
                                 Member{"SYSLOG_IDENTIFIER"}, Member{"_COMM"}, Member{"MESSAGE"}};
@@ -205,15 +208,17 @@ inline bool parse_entry(std::string_view text, LogLine* line) noexcept {
   line->service = members[2].kind == Member::TEXT   ? members[2].raw
                   : members[3].kind == Member::TEXT ? members[3].raw
                                                     : "-";
-  if (members[4].kind != Member::TEXT) return false;
-  line->message = members[4].raw;
-  line->escaped = true;
+  const Member& message = members[4];
+  if (message.kind != Member::TEXT && !message.raw.starts_with('[')) return false;
+  line->message = message.raw;
+  line->form = message.kind == Member::TEXT ? LogLine::ESCAPED : LogLine::BYTES;
   return true;
 }
 
 // Whether `text` is a line of a log, without its end.
 inline bool parse_log(std::string_view text, LogLine* line) noexcept {
-  line->escaped = false;
+  line->form = LogLine::PLAIN;
+  line->host = {};
   if (!text.empty() && text[0] == '{') return parse_entry(text, line);
   if (!text.empty() && text[0] == '<') {  // a priority
     const size_t end = text.find('>');
@@ -242,14 +247,22 @@ inline bool parse_log(std::string_view text, LogLine* line) noexcept {
     if (clock < 0 || !rest.empty() || number < 1 || number > 31) return false;
     line->time = days_of(NO_YEAR, month, static_cast<unsigned>(number)) * DAY + clock;
   } else if (!iso_time(first, &line->time)) {  // `Fri 2023-09-08 17:00:30 CEST`
-    if (first.size() == 3) first = words.next();
+    const bool of_journal = first.size() == 3;
+    if (of_journal) first = words.next();
     const int64_t date = first.size() == 10 ? date_of(first) : -1;
-    std::string_view rest;
-    const int64_t clock = clock_of(words.next(), &rest);
-    if (date < 0 || clock < 0 || !rest.empty()) return false;
-    line->time = date + clock - zone_named(words.next());
+    std::string_view zone;
+    const int64_t clock = clock_of(words.next(), &zone);
+    int64_t ahead;
+    if (date < 0 || clock < 0 || !zone_of(zone, &ahead)) return false;
+    if (zone.empty()) {  // others than the journal may leave it out, and name the host
+      const std::string_view word = words.next();
+      if (!zone_named(word, &ahead) && !of_journal) line->host = word;
+    }
+    line->time = date + clock - ahead;
   }
-  line->host = words.next();
+  if (line->host.empty()) line->host = words.next();
+  // BSD's syslogd may name facility and level: `<auth.info>`
+  if (line->host.starts_with('<') && line->host.ends_with('>')) line->host = words.next();
   line->service = words.next();
   line->message = words.rest();
   return !line->service.empty();

@@ -186,7 +186,7 @@ struct Columns {
   uint32_t last() const noexcept { return std::max({ticker, type, price, volume, ask, ask_size}); }
 };
 
-enum class Read { TRADE, QUOTE, HEADER, OTHER, BROKEN, ONE_SIDED };
+enum class Read { TRADE, QUOTE, HEADER, OTHER, BROKEN, ONE_SIDED, UNTRADED };
 
 inline std::string_view without_blanks(std::string_view text) noexcept {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -250,7 +250,7 @@ class Fields {
 };
 
 // A record of `columns`; those of another type than Trade and Quote are OTHER. A quote without an ask
-// is of one side of the market.
+// is of one side of the market. A Trade without price and volume tells of a yield or the like.
 inline Read parse_tick(std::string_view text, const Columns& columns, Fields* fields, Tick* tick) {
   const uint32_t last = columns.last();
   if (fields->read(text, last + 1) <= last) return Read::BROKEN;
@@ -263,6 +263,7 @@ inline Read parse_tick(std::string_view text, const Columns& columns, Fields* fi
   const std::string_view price = (*fields)[trade ? columns.price : columns.ask];
   const std::string_view volume = (*fields)[trade ? columns.volume : columns.ask_size];
   if (!trade && (price.empty() || volume.empty())) return Read::ONE_SIDED;
+  if (trade && price.empty() && volume.empty()) return Read::UNTRADED;
   if (!number_of(price, &tick->price) || !number_of(volume, &tick->volume)) return Read::BROKEN;
   if (tick->volume < 0.0) return Read::BROKEN;
   tick->trade = trade ? 1 : 0;
@@ -294,7 +295,7 @@ class ParseTicks : public LeavesOut {
   Columns columns_;
   uint32_t channels_;
   Fields fields_;
-  std::array<uint64_t, 6> counts_{};
+  std::array<uint64_t, 7> counts_{};
 };
 
 // -- a channel ------------------------------------------------------------------------------------
