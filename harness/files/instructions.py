@@ -44,6 +44,14 @@ def missing(file: Path, cpuinfo: Path = CPUINFO) -> str | None:
     )
 
 
+def level(cpuinfo: Path = CPUINFO) -> int:
+    """Return the highest level of x86-64 whose instructions this machine's first CPU has: 1 to 4.
+    It is 1 where the system does not list flags.
+    """
+    have = here(cpuinfo)
+    return max(number for number, each in enumerate(LEVELS.values(), 1) if have.issuperset(each))
+
+
 def here(cpuinfo: Path = CPUINFO) -> set[str]:
     """Return the flags of this machine's first CPU; none where the system does not list them."""
     try:

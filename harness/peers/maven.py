@@ -15,7 +15,8 @@ OPENED = [
     for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch")
 ]
 # the working folder, removed after the run
-HEAP = ("-Xms1g", "-Xmx2g", "-XX:+UseParallelGC", "-Djava.io.tmpdir=.")
+HEAP = ("-Xms1g", "-Xmx2g", "-Djava.io.tmpdir=.")
+PARALLEL, G1 = "-XX:+UseParallelGC", "-XX:+UseG1GC"
 
 CLUSTER_WARMUP_S = 2.0
 
@@ -56,6 +57,9 @@ def recipe(folder: Path, artifact: str) -> dict[str, Any]:
     }
 
 
-def command(*settings: str) -> tuple[str, ...]:
-    """Return the command that starts its program with settings of the virtual machine."""
-    return ("java", *HEAP, *settings, *OPENED, "-cp", "{out}/classes:{out}/lib/*", "Main")
+def command(collector: str, *settings: str) -> tuple[str, ...]:
+    """Return the command that starts its program with a garbage collector and other settings of the
+    virtual machine.
+    """
+    classes = "{out}/classes:{out}/lib/*"
+    return ("java", *HEAP, collector, *settings, *OPENED, "-cp", classes, "Main")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from harness.files import instructions
 from harness.files.instructions import LEVELS, missing, needed
 
 
@@ -38,3 +39,10 @@ def test_modules_for_this_cpu_run_on_it(tmp_path):
 
 def test_a_system_without_a_list_of_flags_refuses_nothing(tmp_path):
     assert missing(built_for(tmp_path, "x86-64-v4"), tmp_path / "none") is None
+
+
+def test_the_level_of_a_cpu_is_the_highest_whose_flags_it_has(tmp_path):
+    for number, flags in enumerate(LEVELS.values(), start=1):
+        assert instructions.level(cpuinfo(tmp_path, *flags)) == number
+    assert instructions.level(cpuinfo(tmp_path, *set(LEVELS["x86-64-v4"]) - {"avx2"})) == 2
+    assert instructions.level(tmp_path / "none") == 1

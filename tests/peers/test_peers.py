@@ -77,6 +77,10 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
         assert record["host"]["ns_per_flop"] < 3 * ns_per_flop(), "compiled code multiplies as ours"
     assert record["threads_total"] > 0 and record["duration_s"] > 0
     assert set(psutil.Process().children(recursive=True)) <= before
+    if peer.folder.name == "flink" and topology == "data-parallel":
+        assert record["queue_capacity"] == (2 * 5 + 8) * 32 * 1024 // 5 // (13 + 32), (
+            "five chains share the buffers behind the source"
+        )
 
 
 def test_full_queues_behind_copies_and_in_front_of_joins_lose_nothing(peer):

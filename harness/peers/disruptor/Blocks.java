@@ -1,69 +1,47 @@
 import com.lmax.disruptor.EventHandler;
 import com.lmax.disruptor.RingBuffer;
 import com.lmax.disruptor.SleepingWaitStrategy;
+import com.lmax.disruptor.WaitStrategy;
+import com.lmax.disruptor.YieldingWaitStrategy;
 import com.lmax.disruptor.dsl.Disruptor;
 import com.lmax.disruptor.dsl.ProducerType;
 import com.lmax.disruptor.util.DaemonThreadFactory;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import millrace.Block;
 import millrace.Chains;
 import millrace.Plan;
 import millrace.Run;
 import millrace.Tally;
 
-/** The same chains with blocks of tuples as events: they share what an event costs at each handler. The ring makes blocks once. */
-final class Blocks implements Run.Engine {
-    private static final class Event {
+/** The chains with blocks of tuples as events: they share what an event costs at each handler. The ring makes blocks once. */
+final class Blocks extends Ring<Blocks.Event> {
+    static final class Event {
         final Block block = new Block(Run.plan.batch, Run.plan.payload);
         int chain; // that it takes
         boolean left; // an operator has counted it as not executed
         boolean last; // of the stream; it has no tuples
     }
 
-    private final Plan plan;
-    private final Chains chains;
-    private final int ringLength;
-    private final CountDownLatch running;
-    private final Disruptor<Event> disruptor;
-
-    Blocks(Plan plan) {
-        this.plan = plan;
-        chains = new Chains(plan);
-        running = new CountDownLatch(threads());
-        // as many tuples as a queue before each operator would hold; the length is a power of two
-        int blocks = Math.max(2 * chains.width(), (threads() - 1) * plan.capacity / plan.batch);
-        ringLength = Integer.highestOneBit(2 * blocks - 1);
-        disruptor = new Disruptor<>(
-                Event::new, ringLength, DaemonThreadFactory.INSTANCE, ProducerType.SINGLE, new SleepingWaitStrategy());
-        Main.connect(disruptor, chains, Step::new, new Sink());
+    Blocks(Plan plan, Chains chains) {
+        super(plan, chains, ring(plan, chains));
+        connect(Step::new, new Sink());
     }
 
-    @Override
-    public int threads() {
-        return chains.width() * chains.depth() + 2;
+    /** It holds as many tuples as a queue before each operator would. */
+    private static Disruptor<Event> ring(Plan plan, Chains chains) {
+        int blocks = Math.max(2 * chains.width(), handlers(chains) * plan.capacity / plan.batch);
+        return new Disruptor<>(
+                Event::new, length(blocks), DaemonThreadFactory.INSTANCE, ProducerType.SINGLE, waiting(chains));
     }
 
-    @Override
-    public int capacity() {
-        return ringLength * plan.batch;
-    }
-
-    @Override
-    public void start() {
-        RingBuffer<Event> ring = disruptor.start();
-        Thread source = new Thread(() -> send(ring), "source");
-        source.setDaemon(true);
-        source.start();
-    }
-
-    @Override
-    public boolean await(long ms) throws InterruptedException {
-        return running.await(ms, TimeUnit.MILLISECONDS);
+    /** Handlers spin if each, and the source, may have a CPU. */
+    private static WaitStrategy waiting(Chains chains) {
+        boolean enough = handlers(chains) < Runtime.getRuntime().availableProcessors();
+        return enough ? new YieldingWaitStrategy() : new SleepingWaitStrategy();
     }
 
     /** Tuples take the chains in turn, so that it fills a block for each at once. */
-    private void send(RingBuffer<Event> ring) {
+    @Override
+    void send(RingBuffer<Event> ring) {
         Tally tally = Run.tally(chains.source);
         int width = chains.width();
         while (tally.goesOn(plan.limit)) {

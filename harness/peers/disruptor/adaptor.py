@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from harness.peers.maven import command, recipe
+from harness.peers.maven import PARALLEL, command, recipe
 from harness.peers.peer import JIT_WARMUP_S, Peer
 
 RECIPE = recipe(Path(__file__).resolve().parent, "disruptor") | {
-    "command": command(),
+    "command": command(PARALLEL),
     "warmup_s": JIT_WARMUP_S,
     "chains_only": True,
 }

@@ -26,7 +26,8 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
  * are chains, which is how Flink writes data parallelism.
  */
 public final class Main implements Run.Engine {
-    private static final int BUFFERS = 10; // of a stream between tasks, by Flink's defaults: 2 of its own and 8 that float
+    private static final int BUFFERS = 2; // of each stream between tasks, by Flink's defaults
+    private static final int FLOATING = 8; // more, which all streams behind a task share
     private static final int BUFFER_BYTES = 32 << 10;
     private static final long LEFT = -1; // number of a tuple that an operator has counted as not executed
     private static final int TUPLE_BYTES = 32; // that a tuple takes besides its payload, about
@@ -35,13 +36,14 @@ public final class Main implements Run.Engine {
     private static CountDownLatch deployed;
 
     private final Plan plan;
+    private final int width;
     private final int threads;
 
     private Main(Plan plan) {
         this.plan = plan;
         Counted.watch(plan);
         Chains chains = new Chains(plan);
-        int width = chains.width();
+        width = chains.width();
         int depth = chains.depth();
         boolean chaining = Boolean.getBoolean("chaining");
         threads = chaining ? (width == 1 ? 1 : width + 2) : width * depth + 2;
@@ -61,9 +63,11 @@ public final class Main implements Run.Engine {
         return threads;
     }
 
+    /** A stream behind the source has its share of the source's buffers. */
     @Override
     public int capacity() {
-        return threads == 1 ? 0 : BUFFERS * BUFFER_BYTES / (plan.payload + TUPLE_BYTES);
+        int bytes = BUFFER_BYTES * BUFFERS + BUFFER_BYTES * FLOATING / width;
+        return threads == 1 ? 0 : bytes / (plan.payload + TUPLE_BYTES);
     }
 
     @Override

@@ -4,7 +4,7 @@ none is.
 
 from pathlib import Path
 
-from harness.peers.maven import command, recipe
+from harness.peers.maven import G1, command, recipe
 from harness.peers.peer import Peer
 
 RECIPE = recipe(Path(__file__).resolve().parent, "flink-clients") | {"chains_only": True}
@@ -14,14 +14,14 @@ PEERS = (
         name="flink",
         batching="none within a task; buffers of 32 KiB between tasks",
         title="Apache Flink, mini cluster: chained operators share a task, and its thread",
-        command=command("-Dchaining=true"),
+        command=command(G1, "-Dchaining=true"),
         **RECIPE,
     ),
     Peer(
         name="flink-unchained",
         batching="buffers of 32 KiB between tasks",
         title="the same, each operator a task with a thread, and serialised tuples between them",
-        command=command("-Dchaining=false"),
+        command=command(G1, "-Dchaining=false"),
         **RECIPE,
     ),
 )

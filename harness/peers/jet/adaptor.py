@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.peers.maven import command, recipe
+from harness.peers.maven import G1, command, recipe
 from harness.peers.peer import Peer
 
 PEERS = (
@@ -10,7 +10,7 @@ PEERS = (
         name="jet",
         title="Hazelcast Jet, one member: a processor an operator; a thread a CPU executes them",
         batching="what its queue holds, taken by a processor at once",
-        command=command("-Dhazelcast.logging.type=none"),
+        command=command(G1, "-Dhazelcast.logging.type=none"),
         **recipe(Path(__file__).resolve().parent, "hazelcast"),
     ),
 )

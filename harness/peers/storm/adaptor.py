@@ -4,12 +4,12 @@ themselves, or in batches.
 
 from pathlib import Path
 
-from harness.peers.maven import command, recipe
+from harness.peers.maven import G1, command, recipe
 from harness.peers.peer import Peer
 
 BUFFER = 32_768  # topology.executor.receive.buffer.size, by Storm's defaults.yaml
 RECIPE = recipe(Path(__file__).resolve().parent, "storm-server") | {
-    "command": command("-Dlog4j2.level=ERROR"),
+    "command": command(G1, "-Dlog4j2.level=ERROR"),
     "queue_capacity": BUFFER,
 }
 

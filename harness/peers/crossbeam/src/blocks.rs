@@ -4,7 +4,6 @@ use crossbeam_channel::{Receiver, Sender};
 use peer::block::{Block, Filling};
 use peer::operator::Operator;
 use peer::plan::{Kind, Plan, Ports};
-use peer::tuple::fill;
 use std::thread;
 
 type From = Receiver<Box<Block>>;
@@ -21,34 +20,24 @@ pub fn run(op: Operator, from: From, to: To) -> Operator {
 
 fn source(mut op: Operator, to: To) -> Operator {
     let shared = op.shared.clone();
-    let plan = &shared.plan;
-    let mut filling = Filling::new(to.len(), plan);
+    let mut filling = Filling::new(to.len(), &shared.plan);
     while op.goes_on() {
         if let Some(time) = op.wait() {
-            send_all(&to, &mut filling, plan);
+            send_all(&to, &mut filling, &shared.plan);
             thread::sleep(time);
-            continue;
+        } else if let Some((port, block)) = filling.make(&mut op) {
+            send(&to[port], block, &shared.plan);
         }
-        let header = op.make();
-        let full = filling.add(plan, header, |payload| fill(payload, header.sequence));
-        if let Some((port, block)) = full {
-            send(&to[port], block, plan);
-        }
-        op.count(1);
     }
-    send_all(&to, &mut filling, plan);
+    send_all(&to, &mut filling, &shared.plan);
     op
 }
 
 fn work(mut op: Operator, from: From, to: To) -> Operator {
-    let shared = op.shared.clone();
     for mut block in from {
-        if op.leaves(&block.headers) {
-            continue;
+        if op.execute(&mut block) {
+            send(&to[0], block, &op.shared.plan);
         }
-        op.work_on(&mut block.headers);
-        op.count(block.headers.len());
-        send(&to[0], block, &shared.plan);
     }
     op
 }
@@ -63,34 +52,20 @@ fn split(mut op: Operator, from: From, to: To) -> Operator {
             send_all(&to, &mut filling, plan);
         }
         let Ok(mut block) = from.recv() else { break };
-        if op.leaves(&block.headers) {
-            continue;
-        }
-        op.work_on(&mut block.headers);
-        op.count(block.headers.len());
-        for (header, payload) in block.tuples(plan) {
-            let full = filling.add(plan, *header, |space| space.copy_from_slice(payload));
-            if let Some((port, block)) = full {
-                send(&to[port], block, plan);
+        if op.execute(&mut block) {
+            for (port, full) in filling.deal(plan, &block) {
+                send(&to[port], full, plan);
             }
+            block.give_back();
         }
-        block.give_back();
     }
     send_all(&to, &mut filling, plan);
     op
 }
 
 fn sink(mut op: Operator, from: From) -> Operator {
-    let shared = op.shared.clone();
     for block in from {
-        if op.leaves(&block.headers) {
-            continue;
-        }
-        for (header, payload) in block.tuples(&shared.plan) {
-            op.arrive(header, payload);
-        }
-        op.count(block.headers.len());
-        block.give_back();
+        op.receive(block);
     }
     op
 }

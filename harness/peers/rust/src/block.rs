@@ -1,8 +1,9 @@
 //! Tuples that travel together, in a box: they share what a channel costs. Its owner is the operator
 //! that has it; a sink gives it back, so that nothing is allocated while the run goes on.
 
+use crate::operator::Operator;
 use crate::plan::Plan;
-use crate::tuple::Header;
+use crate::tuple::{fill, Header};
 use std::cell::RefCell;
 use std::sync::Mutex;
 
@@ -42,9 +43,8 @@ impl Block {
         });
     }
 
-    /// Its tuples with their payloads.
-    pub fn tuples(&self, plan: &Plan) -> impl Iterator<Item = (&Header, &[u8])> {
-        let bytes = plan.payload;
+    /// Its tuples with their payloads of so many bytes.
+    fn tuples(&self, bytes: usize) -> impl Iterator<Item = (&Header, &[u8])> {
         let payload = move |i| &self.payloads[i * bytes..(i + 1) * bytes];
         self.headers.iter().enumerate().map(move |(i, header)| (header, payload(i)))
     }
@@ -83,8 +83,27 @@ impl Filling {
         Filling { open: (0..ports).map(|_| Block::take(plan)).collect(), turn: 0 }
     }
 
-    /// Adds a tuple, whose payload `fill` writes. Returns its block and its port if that is full.
-    pub fn add(
+    /// Adds the next tuple of a source, and counts it. Returns its block, with its port, if that is
+    /// full.
+    pub fn make(&mut self, source: &mut Operator) -> Option<(usize, Box<Block>)> {
+        let header = source.make();
+        source.count(1);
+        self.add(&source.shared.plan, header, |payload| fill(payload, header.sequence))
+    }
+
+    /// Adds the tuples of a block. Yields each block that is full, with its port.
+    pub fn deal<'a>(
+        &'a mut self,
+        plan: &'a Plan,
+        block: &'a Block,
+    ) -> impl Iterator<Item = (usize, Box<Block>)> + 'a {
+        block.tuples(plan.payload).filter_map(move |(header, payload)| {
+            self.add(plan, *header, |space| space.copy_from_slice(payload))
+        })
+    }
+
+    /// Adds a tuple, whose payload `fill` writes.
+    fn add(
         &mut self,
         plan: &Plan,
         header: Header,
@@ -105,5 +124,30 @@ impl Filling {
 
     fn replace(&mut self, port: usize, plan: &Plan) -> Box<Block> {
         std::mem::replace(&mut self.open[port], Block::take(plan))
+    }
+}
+
+/// What an operator does with a block.
+impl Operator {
+    /// Executes its tuples. Returns false if it leaves them, as the run was cut short.
+    pub fn execute(&mut self, block: &mut Block) -> bool {
+        if self.leaves(&block.headers) {
+            return false;
+        }
+        self.work_on(&mut block.headers);
+        self.count(block.headers.len());
+        true
+    }
+
+    /// The same at a sink, which gives the block back.
+    pub fn receive(&mut self, block: Box<Block>) {
+        if self.leaves(&block.headers) {
+            return;
+        }
+        for (header, payload) in block.tuples(self.shared.plan.payload) {
+            self.arrive(header, payload);
+        }
+        self.count(block.headers.len());
+        block.give_back();
     }
 }

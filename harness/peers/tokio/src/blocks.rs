@@ -3,7 +3,6 @@
 use peer::block::{Block, Filling};
 use peer::operator::Operator;
 use peer::plan::{Kind, Plan, Ports};
-use peer::tuple::fill;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::block_in_place;
 
@@ -21,34 +20,24 @@ pub async fn run(op: Operator, from: From, to: To) -> Operator {
 
 async fn source(mut op: Operator, to: To) -> Operator {
     let shared = op.shared.clone();
-    let plan = &shared.plan;
-    let mut filling = Filling::new(to.len(), plan);
+    let mut filling = Filling::new(to.len(), &shared.plan);
     while op.goes_on() {
         if let Some(time) = op.wait() {
-            send_all(&to, &mut filling, plan).await;
+            send_all(&to, &mut filling, &shared.plan).await;
             block_in_place(|| std::thread::sleep(time));
-            continue;
+        } else if let Some((port, block)) = filling.make(&mut op) {
+            send(&to[port], block, &shared.plan).await;
         }
-        let header = op.make();
-        let full = filling.add(plan, header, |payload| fill(payload, header.sequence));
-        if let Some((port, block)) = full {
-            send(&to[port], block, plan).await;
-        }
-        op.count(1);
     }
-    send_all(&to, &mut filling, plan).await;
+    send_all(&to, &mut filling, &shared.plan).await;
     op
 }
 
 async fn work(mut op: Operator, mut from: From, to: To) -> Operator {
-    let shared = op.shared.clone();
     while let Some(mut block) = from.recv().await {
-        if op.leaves(&block.headers) {
-            continue;
+        if op.execute(&mut block) {
+            send(&to[0], block, &op.shared.plan).await;
         }
-        op.work_on(&mut block.headers);
-        op.count(block.headers.len());
-        send(&to[0], block, &shared.plan).await;
     }
     op
 }
@@ -63,34 +52,20 @@ async fn split(mut op: Operator, mut from: From, to: To) -> Operator {
             send_all(&to, &mut filling, plan).await;
         }
         let Some(mut block) = from.recv().await else { break };
-        if op.leaves(&block.headers) {
-            continue;
-        }
-        op.work_on(&mut block.headers);
-        op.count(block.headers.len());
-        for (header, payload) in block.tuples(plan) {
-            let full = filling.add(plan, *header, |space| space.copy_from_slice(payload));
-            if let Some((port, block)) = full {
-                send(&to[port], block, plan).await;
+        if op.execute(&mut block) {
+            for (port, full) in filling.deal(plan, &block) {
+                send(&to[port], full, plan).await;
             }
+            block.give_back();
         }
-        block.give_back();
     }
     send_all(&to, &mut filling, plan).await;
     op
 }
 
 async fn sink(mut op: Operator, mut from: From) -> Operator {
-    let shared = op.shared.clone();
     while let Some(block) = from.recv().await {
-        if op.leaves(&block.headers) {
-            continue;
-        }
-        for (header, payload) in block.tuples(&shared.plan) {
-            op.arrive(header, payload);
-        }
-        op.count(block.headers.len());
-        block.give_back();
+        op.receive(block);
     }
     op
 }
