@@ -1,23 +1,124 @@
 // domains.hpp - where in a name the domain begins that somebody registered, and lists of domains.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "key_table.hpp"
-
 namespace millrace::applications {
 
-using namespace operators;
+// A set of endings of names: of whole labels, from the last label on. It also has every shorter
+// ending of each. So a search of a name stops at the first ending that is not in the set, for most
+// names after one label or two, and reads no byte before it.
+class Endings {
+ public:
+  enum Kind : uint8_t { ABSENT = 0, PART = 1, RULE = 2, ANY_BELOW = 4, EXCEPTION = 8 };
+  bool empty() const noexcept { return entries_.empty(); }
+  void add(std::string_view ending, Kind kind) {
+    Label label{ending.size()};
+    while (label.find_begin(ending), label.begin > 0) {
+      mark(ending.substr(label.begin), label.hash, PART);
+      label.go_before();
+    }
+    mark(ending, label.hash, kind);
+  }
+  // found(begin, kind) of each ending of a name, the shortest first, while found returns true. The
+  // last one may be absent.
+  template <class F>
+  void each(std::string_view name, F&& found) const noexcept {
+    for (Label label{name.size()};; label.go_before()) {
+      label.find_begin(name);
+      const uint32_t entry = find(name.substr(label.begin), label.hash);
+      const uint32_t kind = entry == 0 ? uint32_t{ABSENT} : entries_[entry - 1].kind;
+      if (!found(label.begin, kind) || kind == ABSENT || label.begin == 0) return;
+    }
+  }
+
+ private:
+  // A label of a name, and a hash of the ending that begins there, which is made from its end.
+  struct Label {
+    size_t begin;
+    uint64_t hash = 0;
+    void find_begin(std::string_view name) noexcept {
+      for (; begin > 0 && name[begin - 1] != '.'; --begin) add(name[begin - 1]);
+    }
+    void go_before() noexcept {
+      --begin;
+      add('.');
+    }
+    void add(char letter) noexcept {
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x9E3779B97F4A7C15;
+    }
+  };
+  struct Entry {
+    uint64_t hash;
+    size_t begin;  // in text_
+    uint32_t length;
+    uint32_t kind;
+  };
+  // Part of an index by hash, with linear probing.
+  struct Slot {
+    uint32_t hash;   // the upper half
+    uint32_t entry;  // its number from 1, or 0
+  };
+  size_t slot_of(uint64_t hash) const noexcept { return (hash ^ hash >> 32) & (slots_.size() - 1); }
+  size_t slot_after(size_t place) const noexcept { return (place + 1) & (slots_.size() - 1); }
+  // The number of an entry from 1; 0: there is none.
+  uint32_t find(std::string_view ending, uint64_t hash) const noexcept {
+    if (slots_.empty()) return 0;
+    for (size_t place = slot_of(hash);; place = slot_after(place)) {
+      const Slot& slot = slots_[place];
+      if (slot.entry == 0) return 0;
+      if (slot.hash != hash >> 32) continue;
+      const Entry& entry = entries_[slot.entry - 1];
+      if (entry.length == ending.size() &&
+          std::memcmp(text_.data() + entry.begin, ending.data(), ending.size()) == 0)
+        return slot.entry;
+    }
+  }
+  void mark(std::string_view ending, uint64_t hash, Kind kind) {
+    if (const uint32_t entry = find(ending, hash); entry != 0) {
+      entries_[entry - 1].kind |= kind;
+      return;
+    }
+    entries_.push_back({hash, text_.size(), static_cast<uint32_t>(ending.size()), kind});
+    text_.append(ending);
+    if (2 * entries_.size() <= slots_.size()) {
+      enter(static_cast<uint32_t>(entries_.size()));
+      return;
+    }
+    slots_.assign(std::max<size_t>(16, 2 * slots_.size()), Slot{0, 0});
+    for (uint32_t entry = 1; entry <= entries_.size(); ++entry) enter(entry);
+  }
+  void enter(uint32_t entry) noexcept {
+    const uint64_t hash = entries_[entry - 1].hash;
+    size_t place = slot_of(hash);
+    while (slots_[place].entry != 0) place = slot_after(place);
+    slots_[place] = {static_cast<uint32_t>(hash >> 32), entry};
+  }
+  std::string text_;
+  std::vector<Entry> entries_;
+  std::vector<Slot> slots_;  // half of them are in use at most
+};
 
 // The public suffixes of https://publicsuffix.org/list/: rules such as com, *.ck and !www.ck.
 // Operators share one, since finding changes nothing.
 class Suffixes {
  public:
   explicit Suffixes(const std::vector<std::string>& rules) {
-    for (const std::string& rule : rules) add(rule);
+    for (const std::string& each : rules) {
+      const std::string_view rule = each;
+      if (rule.starts_with('!')) {
+        rules_.add(rule.substr(1), Endings::EXCEPTION);
+      } else if (rule.starts_with("*.")) {
+        rules_.add(rule.substr(2), Endings::ANY_BELOW);
+      } else {
+        rules_.add(rule, Endings::RULE);
+      }
+    }
   }
   struct Place {
     size_t domain;     // begin of the registered domain
@@ -25,69 +126,57 @@ class Suffixes {
   };
   // Of a name that is a suffix itself, all of it and its first label.
   Place of(std::string_view name) const noexcept {
-    // the last label is a suffix by itself, whether it is on the list or not
-    size_t suffix = begin_of_label(name, name.size());
-    bool below_any = false;  // any label below the part before is a suffix
-    for (size_t begin = suffix;; begin = begin_of_label(name, begin - 1)) {
-      const uint32_t found = rules_.find(name.substr(begin));
-      const uint64_t kind = found == KeyTable::NONE ? 0 : kind_of(found);
-      if ((kind & EXCEPTION) != 0) {
-        suffix = std::min(name.find('.', begin) + 1, name.size());
-        break;
+    constexpr size_t NONE = std::string_view::npos;
+    size_t suffix = NONE, domain = NONE, shorter = NONE;  // where each begins
+    bool below_any = false;  // any label before the shorter ending is part of a suffix
+    rules_.each(name, [&](size_t begin, uint32_t kind) {
+      if ((kind & Endings::EXCEPTION) != 0) {
+        suffix = shorter == NONE ? 0 : shorter;
+        domain = begin;
+        return false;
       }
-      if (below_any || (kind & RULE) != 0) suffix = begin;
-      if (found == KeyTable::NONE || begin == 0) break;
-      below_any = (kind & ANY_BELOW) != 0;
-    }
-    const size_t domain = suffix == 0 ? 0 : begin_of_label(name, suffix - 1);
-    return {domain, std::min(name.find('.', domain), name.size())};
+      // the last label is a suffix by itself, whether it is on the list or not
+      if (shorter == NONE || below_any || (kind & Endings::RULE) != 0) {
+        suffix = begin;
+        domain = NONE;
+      } else if (suffix == shorter) {
+        domain = begin;
+      }
+      below_any = (kind & Endings::ANY_BELOW) != 0;
+      shorter = begin;
+      return true;
+    });
+    if (suffix == 0) return {0, std::min(name.find('.'), name.size())};
+    if (domain == NONE) domain = begin_of_label(name, suffix - 1);
+    return {domain, suffix - 1};
   }
 
  private:
-  enum Kind : uint64_t { PART = 0, RULE = 1, ANY_BELOW = 2, EXCEPTION = 4 };
-  void add(std::string_view rule) {
-    const bool exception = rule.starts_with('!'), any = rule.starts_with("*.");
-    if (exception || any) rule.remove_prefix(any ? 2 : 1);
-    mark(rule, exception ? EXCEPTION : any ? ANY_BELOW : RULE);
-    // what is between a rule and the last label, so that the way to it has no gap
-    for (size_t dot = rule.find('.'); dot != std::string_view::npos; dot = rule.find('.', dot + 1))
-      mark(rule.substr(dot + 1), PART);
-  }
-  void mark(std::string_view part, Kind kind) {
-    *reinterpret_cast<uint64_t*>(rules_.record(rules_.at(part))) |= kind;
-  }
-  uint64_t kind_of(uint32_t found) const noexcept {
-    return *reinterpret_cast<const uint64_t*>(rules_.record(found));
-  }
   static size_t begin_of_label(std::string_view name, size_t end) noexcept {
     const size_t dot = end == 0 ? std::string_view::npos : name.rfind('.', end - 1);
     return dot == std::string_view::npos ? 0 : dot + 1;
   }
-  KeyTable rules_{sizeof(uint64_t)};
+  Endings rules_;
 };
 
 // Domains, and all that is below them.
 class Domains {
  public:
   explicit Domains(const std::vector<std::string>& domains) {
-    for (const std::string& domain : domains) {
-      domains_.at(domain);
-      longest_ = std::max(longest_, domain.size());
-    }
+    for (const std::string& domain : domains) domains_.add(domain, Endings::RULE);
   }
   bool have(std::string_view name) const noexcept {
-    if (longest_ == 0) return false;
-    for (;;) {
-      if (name.size() <= longest_ && domains_.find(name) != KeyTable::NONE) return true;
-      const size_t dot = name.find('.');
-      if (dot == std::string_view::npos) return false;
-      name.remove_prefix(dot + 1);
-    }
+    bool found = false;
+    if (domains_.empty()) return found;
+    domains_.each(name, [&](size_t, uint32_t kind) {
+      found = (kind & Endings::RULE) != 0;
+      return !found;
+    });
+    return found;
   }
 
  private:
-  KeyTable domains_{8};
-  size_t longest_ = 0;
+  Endings domains_;
 };
 
 }  // namespace millrace::applications
