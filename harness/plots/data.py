@@ -63,7 +63,7 @@ def as_latex(table: pd.DataFrame) -> str:
         for name in ("topology", *PARAMETERS)
         if name in rows and rows[name].nunique(dropna=False) > 1
     ]
-    has_places = set(places.COLUMNS) <= set(rows)
+    has_places = {"machine", "simulated"} <= set(rows)
     head = [*several, *(["machine"] if has_places else []), "arm"]
     head += ["tuples/s", r"95\,\% interval", "runs"]
     lines = []

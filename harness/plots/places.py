@@ -69,11 +69,8 @@ def name(row: pd.Series) -> str:
     """
     if not row["simulated"]:
         return f"{row['machine']} (measured)"
-    other = (
-        ""
-        if row["software"] in (None, DEFAULT_SOFTWARE) or pd.isna(row["software"])
-        else f", costs of {row['software']}"
-    )
+    software = row.get("software")
+    other = "" if pd.isna(software) or software == DEFAULT_SOFTWARE else f", costs of {software}"
     return f"{for_people(row['machine'])} (simulated{other})"
 
 

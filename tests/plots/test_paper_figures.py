@@ -159,6 +159,16 @@ def test_latex_has_a_line_an_arm_and_escapes_what_latex_would_read():
     assert data.escaped("a\\b~") == r"a\textbackslash{}b\textasciitilde{}"
 
 
+def test_latex_says_which_rows_are_simulated_where_no_run_names_software():
+    rows = scaling("pldi17_fig10", {"mix": [1]}, [1, 2]).drop(columns="software")
+    table = pd.concat(
+        [rows.assign(machine="local", simulated=False), rows.assign(machine="xeon", simulated=True)]
+    )
+    text = data.as_latex(table)
+    assert "machine & arm & " in text
+    assert text.count("local (measured)") == text.count("xeon (simulated)") == len(rows)
+
+
 def test_latex_of_a_figure_without_throughput_is_refused(tables, tmp_path, capsys):
     assert plot("saso", tables, "--latex", tmp_path / "a.tex") == 2
     assert "--latex is for figures of throughput" in capsys.readouterr().err
