@@ -26,6 +26,8 @@ class Absent(MetaPathFinder):
 def light(monkeypatch, tmp_path):
     """An empty working directory, and no extras; modules that have loaded some are forgotten."""
     kept = dict(sys.modules)
+    # A module is an attribute of its package, too: a name in a text, as for `monkeypatch`, means it.
+    attributes = {}
     for name in list(sys.modules):
         if name.partition(".")[0] in EXTRAS or name.startswith(
             (
@@ -38,11 +40,16 @@ def light(monkeypatch, tmp_path):
                 "harness.cli.",
             )
         ):
+            package, _, attribute = name.rpartition(".")
+            if hasattr(kept.get(package), attribute):
+                attributes[package, attribute] = getattr(kept[package], attribute)
             del sys.modules[name]
     monkeypatch.setattr(sys, "meta_path", [Absent(), *sys.meta_path])
     monkeypatch.chdir(tmp_path)
     yield
     sys.modules.update(kept)
+    for (package, attribute), value in attributes.items():
+        setattr(kept[package], attribute, value)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
