@@ -131,11 +131,22 @@ def figure_one():
 GRAPHS = [joined_by_a_loop, joined_in_a_ratio, loops_alone, listing_one, figure_one]
 
 
-@pytest.fixture
-def shortly(monkeypatch):
-    """Profile for a fraction of a second: counts need no longer, only times do."""
-    monkeypatch.setattr(profiling, "SETTLE_S", 0.05)
-    monkeypatch.setattr(profiling, "LOOK_S", 0.05)
+def profiled_shortly(graph, monkeypatch):
+    """Profile for a fraction of a second: counts need no longer, only times do. On a busy machine few
+    tuples arrive in it, and what waits in queues distorts their counts: then longer.
+    """
+    for seconds in (0.05, 0.2, 1.0):
+        monkeypatch.setattr(profiling, "SETTLE_S", seconds)
+        monkeypatch.setattr(profiling, "LOOK_S", seconds)
+        profiled = profile(graph)
+        arrived = sum(
+            count
+            for each, count in zip(graph.operators.values(), profiled.tuples, strict=True)
+            if each.is_sink
+        )
+        if arrived > 60_000:
+            break
+    return profiled, arrived
 
 
 def simulated(graph, model, profiled, **options):
@@ -150,15 +161,10 @@ def simulated(graph, model, profiled, **options):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("build", GRAPHS)
-def test_each_operator_takes_as_many_tuples_for_one_that_arrives_as_it_did_here(build, shortly):
+def test_each_operator_takes_as_many_tuples_for_one_that_arrives_as_it_did_here(build, monkeypatch):
     graph = build()
     check_simulable(graph)
-    profiled = profile(graph)
-    arrived = sum(
-        count
-        for each, count in zip(graph.operators.values(), profiled.tuples, strict=True)
-        if each.is_sink
-    )
+    profiled, arrived = profiled_shortly(graph, monkeypatch)
     loops = any(each.kind.name == "loop" for each in graph.operators.values())
     models = [Coroutine(2, queue_capacity=64)]
     if not loops:
@@ -170,7 +176,8 @@ def test_each_operator_takes_as_many_tuples_for_one_that_arrives_as_it_did_here(
             graph.operators, profiled.tuples, totals.processed, strict=True
         ):
             # what waits in queues here, and in short ones there
-            share, waiting = here / arrived, 1000 / arrived + 1200 / totals.received
+            share = here / arrived
+            waiting = (share + 1) * (1000 / arrived + 600 / totals.received)
             assert there / totals.received == pytest.approx(share, rel=0.05, abs=waiting), (
                 model,
                 operator,
