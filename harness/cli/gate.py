@@ -513,6 +513,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     from harness.gate.explain.words import told
     from harness.gate.instructions import counter
     from harness.gate.loaded import rehearsed
+    from harness.gate.precheck import precheck
     from harness.gate.pytest_names import with_names
     from harness.gate.sequential import declare
     from harness.gate.tree import check, prepare
@@ -531,7 +532,9 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     options |= {"pairs": args.pairs, "time_budget_s": budget_s if math.isfinite(budget_s) else None}
     words: dict[Role, str] = {"base": args.base[0], "head": (args.head or ["."])[0]}
     for role, text in words.items():
-        check(text, Path.cwd(), role)  # head too, before minutes go into building base
+        check(text, Path.cwd(), role)
+    # before minutes go into building base
+    precheck(words, suite, Path.cwd(), is_default=args.suite is None and args.command is None)
     # The lock covers the builds too, because they would disturb another call's measurement. There
     # is no deadlock: this command and the selftest take their locks in the order measuring, cache,
     # tree, and other users of the measuring lock take none of the others. A build or a program of

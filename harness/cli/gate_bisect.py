@@ -15,10 +15,11 @@ from harness.gate.compare import compare
 from harness.gate.explain.explain import check_folder, explain
 from harness.gate.explain.words import told
 from harness.gate.git import asked
+from harness.gate.precheck import precheck
 from harness.gate.pytest_names import with_names
 from harness.gate.report.words import conclusion
 from harness.gate.suite import Suite
-from harness.gate.tree import prepare
+from harness.gate.tree import Role, prepare
 from harness.gate.verdict import Comparison
 from harness.measurement.lock import measuring_lock
 from harness.terminal.output import say
@@ -44,6 +45,9 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
         raise UserError(f"{given[0]} and --bisect do not go together")
     folder = None if args.explain is None else check_folder(args.explain)
     commits = commits_between(Path.cwd(), args.bisect)
+    ends_of_search: dict[Role, str] = {"base": commits[0], "head": commits[-1]}
+    is_default = args.suite is None and args.command is None
+    precheck(ends_of_search, suite, Path.cwd(), is_default)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed
     draw = random.Random(seed)
     count = None if args.pairs == AUTO else args.pairs
@@ -72,8 +76,7 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
                 lock=lambda notify: nullcontext(),  # the lock is held already
             )
 
-        words = {"base": commits[0], "head": commits[-1]}
-        ends = prepare(words, suite, Path.cwd(), progress.notify)  # type: ignore[arg-type]
+        ends = prepare(ends_of_search, suite, Path.cwd(), progress.notify)
         suite = with_names(suite, ends)
         factor, alpha = args.factor or suite.factor, args.alpha or suite.alpha
         found = search(commits, suite, compared, factor, alpha, progress.notify)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import RunFailed, UserError
+from harness.files.checked_yaml import did_you_mean
 from harness.gate import checkout
 from harness.gate.build import build
 from harness.gate.environment import clean_environment
@@ -31,6 +32,8 @@ from harness.gate.tree_cache import TreeCache
 from harness.gate.verdict import Side
 
 Role = Literal["base", "head"]
+NAMED = 4  # revisions named in a message
+REFS = ("refs/heads", "refs/tags", "refs/remotes")  # that a user may mean
 
 CACHE = "MILLRACE_CACHE"  # variable that names another folder for trees than the user's cache
 
@@ -59,7 +62,7 @@ def prepare(
     NothingMeasured for a head that does not. The tree of a revision stays until this process ends;
     another process does not remove it before.
     """
-    found = {role: _find(text, repository, role) for role, text in words.items()}
+    found = {role: find(text, repository, role) for role, text in words.items()}
     beside = any(directory is None for directory, _ in found.values())
     cache = TreeCache(room_of(repository), notify)
     trees: dict[Role, Tree] = {}
@@ -78,7 +81,7 @@ def prepare(
 def check(text: str, repository: Path, role: Role) -> None:
     """Raise the error that `prepare` would raise for a word that is neither a directory nor a
     revision. Builds nothing."""
-    _find(text, repository, role)
+    find(text, repository, role)
 
 
 def room_of(repository: Path) -> Path:
@@ -141,7 +144,7 @@ def _is_just_its_commit(directory: Path, side: Side, repository: Path) -> bool:
     return side.commit is not None and not side.dirty and place(directory) == place(repository)
 
 
-def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | None]:
+def find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | None]:
     """Return the directory or the commit that a word means. Raises NoBase or UserError if it is
     neither, UserError if it is both."""
     error = NoBase if role == "base" else UserError
@@ -169,12 +172,26 @@ def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | N
         )
     if reason:
         raise error(f"{rule}: {reason}")
+    raise error(f"{rule}{''.join(_advice(text, repository, role))}")
+
+
+def _advice(text: str, repository: Path, role: Role) -> Iterator[str]:
+    """Yield what may help if a word is no revision: a name that is close, and how to fetch more."""
     remote = _remote(text, repository)
     if remote is not None:
-        rule += f"; there is {remote}: --{role} {remote}"
+        yield f"; there is {remote}: --{role} {remote}"
+        return
+    form = ("--sort=-creatordate", "--format=%(refname:short)")
+    refs = (asked(repository, "for-each-ref", *form, *REFS) or "").splitlines()
+    yield did_you_mean(text, refs) or (f"; it has {', '.join(refs[:NAMED])}" if refs else "")
     if asked(repository, "rev-parse", "--is-shallow-repository") == "true":
-        rule += "; the clone is shallow, so it may have to be fetched first"
-    raise error(rule)
+        yield (
+            "; the clone is shallow, so it may have to be fetched first: git fetch --unshallow "
+            "--tags, or in CI a checkout of the whole history (GitHub: fetch-depth: 0, GitLab: "
+            'GIT_DEPTH: "0")'
+        )
+    elif names := asked(repository, "remote"):
+        yield f"; git fetch --tags {names.splitlines()[0]} brings what the remote has"
 
 
 def _remote(text: str, repository: Path) -> str | None:

@@ -43,6 +43,7 @@ class Stand:
     loaded: list = field(default_factory=list)
     asked: dict = field(default_factory=dict)
     tail: float | None = None  # of the suite
+    is_default: bool | None = None  # whether the call named no suite
 
     def load_suite(self, path):
         self.loaded.append(str(path))
@@ -58,6 +59,9 @@ class Stand:
     def check(self, text, repository, role):
         if role in self.unknown:
             raise self.unknown[role]
+
+    def precheck(self, words, suite, repository, is_default):
+        self.is_default = is_default
 
     @contextmanager
     def lock(self, notify):
@@ -91,6 +95,7 @@ def gate_stand(monkeypatch, tmp_path):
     for place, names in {
         "suite": ["load_suite", "suite_of_command"],
         "tree": ["check", "prepare"],
+        "precheck": ["precheck"],
         "loaded": ["rehearsed"],
         "compare": ["compare"],
     }.items():

@@ -107,6 +107,7 @@ def test_explanation_that_is_interrupted_costs_no_measurement(gate_stand, capsys
 
 def test_by_default_the_working_tree_is_compared_by_the_projects_suite(gate_stand, capsys):
     assert main(["gate", "--base", "main"]) == 0
+    assert gate_stand.is_default
     assert gate_stand.prepared == [("base", "main"), ("head", ".")]
     assert gate_stand.loaded == [str(gate.DEFAULT_SUITE)] and gate_stand.loaded[0].endswith(
         "config/gate/default.yaml"

@@ -371,8 +371,24 @@ def test_word_that_is_both_directory_and_revision_must_be_clearer(repository: Pa
 
 def test_shallow_clone_is_told_to_fetch(repository: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--depth", "1", f"file://{repository}", "shallow")
-    with pytest.raises(NoBase, match="the clone is shallow, so it may have to be fetched first"):
+    with pytest.raises(
+        NoBase, match="the clone is shallow, so it may have to be fetched first"
+    ) as e:
         made(tmp_path / "shallow", "one")
+    assert "git fetch --unshallow --tags" in str(e.value)
+    assert "fetch-depth: 0" in str(e.value)
+
+
+def test_unknown_revision_is_told_close_names_and_how_to_fetch_more(
+    repository: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(NoBase, match=r"not 'mian' \(did you mean 'main'\?\)$"):
+        check("mian", repository, "base")
+    with pytest.raises(NoBase, match=r"not 'nope'; it has (main, one|one, main)$"):
+        check("nope", repository, "base")
+    git(tmp_path, "clone", str(repository), "clone")
+    with pytest.raises(NoBase, match=r"; git fetch --tags origin brings what the remote has$"):
+        check("nope", tmp_path / "clone", "base")
 
 
 def test_branch_that_only_a_remote_has_is_offered(repository: Path, tmp_path: Path) -> None:
