@@ -16,7 +16,7 @@ EXTRAS = {
 """The extra of pyproject.toml that adds a package, by the package's name."""
 
 
-OF_COMMANDS = {"figures": "workflow", "repro": "workflow"}
+OF_COMMANDS = {"figures": "workflow", "gate history": "figures", "repro": "workflow"}
 """The extra that a command needs as a whole, whichever of its packages it misses first."""
 
 

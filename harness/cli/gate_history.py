@@ -32,6 +32,8 @@ examples:
   millrace gate history show --cell pipeline-dynamic --json -
   millrace gate history plot -o trend.svg
 
+It needs the extra [figures]: pip install 'millrace[figures]'
+
 docs/how-to/gate-in-ci.md says how to keep a history from night to night."""
 
 DEFAULT_HISTORY = "results/gate/history"

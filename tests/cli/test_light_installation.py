@@ -35,6 +35,7 @@ def light(monkeypatch, tmp_path):
                 "harness.plots",
                 "harness.compare",
                 "harness.explain",
+                "harness.gate.history",
                 "harness.report",
                 "harness.spark",
                 "harness.cli.",
@@ -99,3 +100,12 @@ def test_what_is_missing_is_named_before_anything_is_measured(line, package, cap
     )
     assert said.err.count("\n") == 1
     assert said.out == ""
+
+
+@pytest.mark.parametrize("line", ["add v.json", "show", "plot"])
+def test_a_history_without_its_extra_names_the_command_that_adds_it(line, capsys):
+    assert main(["gate", "history", *line.split()]) == 2
+    assert capsys.readouterr().err.endswith(
+        "millrace gate history: needs the extra [figures], which is not installed: pip install "
+        "'millrace[figures]'\n"
+    )
