@@ -384,8 +384,7 @@ def _run(args: argparse.Namespace) -> int:
             args, stopped.comparison, ending.exit_code(), inconclusive, options, finished=False
         )
         raise
-    inconclusive = _policy(inconclusive, comparison)
-    code = exit_code(comparison, inconclusive)
+    code = exit_code(comparison, _policy(inconclusive, comparison))
     is_written = write_outputs(
         args, comparison, code, inconclusive, options, finished=True, explained=explained
     )
@@ -395,11 +394,9 @@ def _run(args: argparse.Namespace) -> int:
 def _policy(inconclusive: Exit, comparison: Comparison) -> Exit:
     """Return the exit code for inconclusive cells. They do not pass if nothing is known of any
     cell, because it has too few blocks: a head of any speed would pass."""
-    is_known = any(
-        result.decision.low > 0.0 or math.isfinite(result.decision.high)
-        for result in comparison.cells
-    )
-    return Exit.INCONCLUSIVE if inconclusive is Exit.OK and not is_known else inconclusive
+    if inconclusive is Exit.OK and not comparison.is_known:
+        return Exit.INCONCLUSIVE
+    return inconclusive
 
 
 def _are_files(args: argparse.Namespace) -> bool:
@@ -463,6 +460,7 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
         terms=suite.cells,
         in_turns=args.in_turns,
         tail=args.tail,
+        title=suite.title,
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,7 +33,15 @@ from harness.gate.notes import (
     side_notes,
 )
 from harness.gate.order import on_scale
-from harness.gate.reach import FACTORS, MIDDLE, UPPER, least_factor, scatter
+from harness.gate.reach import (
+    FACTORS,
+    MIDDLE,
+    MOST_BLOCKS,
+    UPPER,
+    least_factor,
+    needed_blocks,
+    scatter,
+)
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -53,7 +61,6 @@ ENDED_EARLY = (
     "a cell was proven slower, which decides the call, so the others were measured no further"
 )
 
-MOST_BLOCKS = 10_000  # that are foretold
 BLOCKS_PER_SUSPECT = 3
 """Blocks of each program that looks slower for one block of another. On the same recording, three
 found a slowdown of 5.5 % in 87 % of calls, one in 73 %."""
@@ -314,7 +321,45 @@ class _Call:
             started_at=self.started_at,
             seconds=0.0 if self.begin_s is None else self.clock() - self.begin_s,
             notes=(*self.notes, *mean_notes(cells, self.factor), *self._learnt(control)),
+            title=self.suite.title,
+            needed_s=self._needed_s(cells),
         )
+
+    def _needed_s(self, cells: Sequence[CellResult]) -> float | None:
+        """Return the time budget that would probably decide the inconclusive cells, judged by the
+        noise and the durations so far. None if there are none, or if the count of pairs is fixed.
+        """
+        needed = {
+            result.cell.name: self._needed_blocks(result)
+            for result in cells
+            if result.verdict is Verdict.INCONCLUSIVE
+        }
+        if not needed or self.family.looks.is_fixed:
+            return None
+        counts = [
+            max(each.blocks, *(needed.get(cell.name, 0) for cell in each.program.cells), 0)
+            for each in self.series
+        ]
+        total_s = sum(
+            count * each.expected_s for count, each in zip(counts, self.series, strict=True)
+        )
+        # a control that has not run takes as long as its program
+        controls = (each for each in self.series if each.program is self.control_series.program)
+        control_s = self.control_series.expected_s or next(controls).expected_s
+        return total_s + sum(counts) / len(counts) * control_s
+
+    def _needed_blocks(self, result: CellResult) -> int:
+        """Return how many blocks of a program would probably decide its cell. If its bounds allow
+        it, head is taken to be as fast as base, else to have the ratio that was measured."""
+        cell, decision, looks = result.cell, result.decision, self.family.looks
+        if not result.base or cell.metric.deterministic or cell.metric.may_be_zero:
+            return self.pilots + max(looks.first, looks.next(decision.blocks) or 0)
+        level = math.log(cell.metric.factor or self.factor)
+        ratio = math.log(decision.ratio) if decision.low > 1.0 else 0.0
+        deviation = scatter(on_scale(cell, result.base, result.head), MIDDLE)
+        share = self.alpha / len(self.suite.cells)
+        found = needed_blocks(deviation, abs(level - ratio), decision.blocks, looks, share)
+        return self.pilots + found
 
     def _learnt(self, control: CellResult) -> Iterator[str]:
         """Yield notes on facts that the samples have shown."""

@@ -24,6 +24,7 @@ from harness.gate.order import BlockValues
 from harness.gate.sequential import Looks
 
 FACTORS = (1.01, 1.02, 1.03, 1.05, 1.075, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)
+MOST_BLOCKS = 10_000  # that are foretold
 CERTAINTY = 0.95  # of a decision about a head that is as fast as base
 MIDDLE, UPPER = 0.5, 0.8  # chances that the scatter is below its estimate
 RANKS = math.pi / 3.0  # numbers that a rank test needs for one of a mean, if they scatter normally
@@ -51,6 +52,24 @@ def least_factor(scatters: Sequence[float], blocks: int, looks: Looks, level: fl
     strictest = level / len(scatters) / looks.weight(looks.number(last))
     least = math.exp(max(scatters) * half_width(last, strictest))
     return next((factor for factor in FACTORS if factor >= least), math.inf)
+
+
+def needed_blocks(
+    deviation: float, distance: float, blocks: int, looks: Looks, level: float
+) -> int:
+    """Return the number of blocks at the first look that probably decides a cell: more than it has,
+    at most `MOST_BLOCKS`.
+
+    `deviation` is the standard deviation of its processes, `distance` that of its ratio from the
+    factor, both on the scale of logarithms. `level` is that of the cell, over all looks.
+    """
+    look = max(looks.first, looks.next(blocks) or looks.first)
+    while look < MOST_BLOCKS:
+        bound = half_width(look, level / looks.weight(looks.number(look)))
+        if deviation * bound < distance:
+            return look
+        look = looks.next(look) or MOST_BLOCKS
+    return MOST_BLOCKS
 
 
 def _regular(looks: Looks, blocks: int) -> Iterable[int]:

@@ -84,6 +84,7 @@ class Suite:
     new_is_information: bool = False
     # a cell that head does not know is information; else it is an error
     removed_is_information: bool = False
+    title: str = ""  # purpose of the suite, for readers of reports
 
     @property
     def cells(self) -> tuple[GateCell, ...]:
@@ -150,6 +151,7 @@ def load_suite(path: Path) -> Suite:
         time_budget_s=float(values.get("time_budget_s", TIME_BUDGET_S)),
         new_is_information=values.get("new", ERROR) == INFORMATION,
         removed_is_information=values.get("removed", ERROR) == INFORMATION,
+        title=values.get("title", ""),
     )
 
 

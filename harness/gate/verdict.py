@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -127,6 +128,18 @@ class Comparison:
     seconds: float
     interleaved: bool = True  # False: results read from files, measured at other times
     notes: tuple[str, ...] = ()
+    title: str = ""  # of the suite
+    # estimate of the time budget that decides the inconclusive cells; None: unknown, or there are
+    # none
+    needed_s: float | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """True if there is a bound on the ratio of at least one cell."""
+        return any(
+            result.decision.low > 0.0 or math.isfinite(result.decision.high)
+            for result in self.cells
+        )
 
 
 def exit_code(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE) -> Exit:

@@ -124,5 +124,7 @@ COMPARISONS = st.builds(
     seconds=st.floats(0, 1e5),
     interleaved=st.booleans(),
     notes=st.lists(TEXTS, max_size=3).map(tuple),
+    title=TEXTS,
+    needed_s=st.none() | st.floats(0, 1e6),
 )
 """Any comparison, sensible or not."""

@@ -790,6 +790,30 @@ def test_budget_too_small_for_a_look_ends_the_call_after_the_first_round() -> No
     assert set(verdicts(found).values()) == {Verdict.INCONCLUSIVE}
     reasons = {result.reason for result in found.cells}
     assert reasons == {"left out: the time budget is too small for it"}
+    assert found.needed_s is not None and found.needed_s >= 144.0  # 2 min 24 s
+
+
+@pytest.mark.parametrize("budget_s", [40.0, 150.0])
+def test_the_budget_that_an_inconclusive_call_needs_decides_it(budget_s: float) -> None:
+    suite, noise = suite_of(program("a"), program("b")), 0.06
+    short = Machine(noisy(noise=noise)).compare(suite, time_budget_s=budget_s)
+    assert set(verdicts(short).values()) == {Verdict.INCONCLUSIVE}
+    assert short.needed_s is not None and budget_s < short.needed_s < 1500.0
+    again = Machine(noisy(noise=noise, seed=2)).compare(suite, time_budget_s=short.needed_s)
+    assert set(verdicts(again).values()) == {Verdict.OK}
+    assert again.needed_s is None
+
+
+def test_no_budget_is_named_if_the_number_of_pairs_is_fixed() -> None:
+    found = Machine(noisy(noise=0.3)).compare(suite_of(program("a")), pairs=20)
+    assert verdicts(found) == {"a": Verdict.INCONCLUSIVE}
+    assert found.needed_s is None
+
+
+def test_ratio_at_the_factor_needs_more_time_than_there_is() -> None:
+    found = Machine(noisy(1.05, noise=0.002)).compare(suite_of(program("a")), time_budget_s=600.0)
+    assert verdicts(found) == {"a": Verdict.INCONCLUSIVE}
+    assert found.needed_s is not None and found.needed_s > 20_000.0
 
 
 def test_budget_for_a_look_at_some_cells_leaves_out_the_last_programs() -> None:

@@ -197,6 +197,34 @@ def test_the_policy_of_what_cannot_be_told_is_part_of_the_verdict():
     assert "more files a side" in conclusion(replace(made, interleaved=False))
 
 
+def test_the_last_line_of_an_inconclusive_call_names_the_budget_that_is_needed():
+    made = comparison(result("a", Verdict.INCONCLUSIVE), needed_s=1234.5)
+    assert conclusion(made) == (
+        "INCONCLUSIVE: cannot tell 1 of 1 cells (a): by the noise measured, they need about "
+        "21 min 00 s (--time-budget 1260), or a larger --factor"
+    )
+    assert "about 10 s (--time-budget 10)" in conclusion(replace(made, needed_s=0.3))
+    assert "24 h 00 min would not decide them" in conclusion(replace(made, needed_s=1e6))
+
+
+def test_a_call_without_any_bound_says_that_it_does_not_pass_and_what_it_needs():
+    open_cell = result("a", Verdict.INCONCLUSIVE)
+    decision = replace(open_cell.decision, low=0.0, high=math.inf, blocks=1)
+    made = comparison(replace(open_cell, decision=decision), needed_s=300.0)
+    last = text(made, inconclusive=Exit.OK).splitlines()[-1]
+    assert "about 5 min 00 s (--time-budget 300)" in last
+    assert last.endswith("so --inconclusive pass does not apply (exit code 3)")
+    assert "pass does not apply" not in conclusion(made)
+
+
+def test_the_title_of_the_suite_is_in_every_report_for_people_and_in_junit():
+    made = comparison(result("a"), title="calls\nand queues")
+    assert text(made).startswith("suite short (calls and queues): head . against main\n")
+    assert "suite short (calls and queues): head" in markdown(made)
+    properties = ElementTree.fromstring(junit(made)).findall("testsuite/properties/property")
+    assert {each.get("name"): each.get("value") for each in properties}["title"] == made.title
+
+
 def test_an_interrupted_call_has_no_other_verdict():
     made = comparison(result("a"), result("b", Verdict.INCONCLUSIVE), result("c", Verdict.IMPROVED))
     assert (
@@ -365,6 +393,15 @@ def test_junit_of_what_cannot_be_told_follows_the_policy():
     made = comparison(result("a", Verdict.INCONCLUSIVE))
     assert [each.tag for each in outcomes(made, "a", inconclusive=Exit.REGRESSED)] == ["failure"]
     assert [each.tag for each in outcomes(made, "a", inconclusive=Exit.OK)] == ["skipped"]
+
+
+def test_junit_skips_a_control_that_did_not_fail_and_says_what_it_showed():
+    (found,) = outcomes(comparison(result("a")), "control: base against itself")
+    assert found.tag == "skipped"
+    assert found.get("message") == (
+        "no test of head: base does not differ from itself (1.001 [0.981, 1.021], 10 blocks of "
+        "pipeline)"
+    )
 
 
 def test_junit_has_a_failed_control_as_an_error():

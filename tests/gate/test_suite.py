@@ -361,6 +361,12 @@ def test_cells_may_be_0_be_deterministic_and_have_factors_of_their_own(
     assert (suite.new_is_information, suite.removed_is_information) == (True, False)
 
 
+def test_title_of_a_suite_is_kept(write: Callable[..., Path]) -> None:
+    program = {"name": "a", "time": "true"}
+    assert load_suite(write(program, title="calls")).title == "calls"
+    assert load_suite(write(program)).title == ""
+
+
 def test_programs_of_one_name_are_refused(write: Callable[..., Path]) -> None:
     with pytest.raises(
         UserError,

@@ -1,8 +1,8 @@
 """The report as JUnit XML, which CI servers show: one test case for each cell.
 
 A regression is a failure, and so are wrong results. A cell without a number is an error. An
-inconclusive cell is skipped, or a failure if the caller asks for that. A failed control is an error
-of its own.
+inconclusive cell is skipped, or a failure if the caller asks for that. The control is skipped,
+because it does not test head; if it failed, it is an error.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from xml.etree import ElementTree
 
 from harness.gate.report.rows import between, middle, quantity, ratio, row, worst_first
-from harness.gate.report.words import conclusion, control_failure, mean_of_cells
+from harness.gate.report.words import conclusion, control, control_failure, mean_of_cells
 from harness.gate.verdict import CellResult, Comparison, Exit, Verdict, exit_code
 
 KINDS = {
@@ -56,6 +56,9 @@ def junit(
             ElementTree.SubElement(
                 case, "error", type="host unstable", message=control_failure(comparison)
             )
+        else:
+            told = f"no test of head: {control(comparison)}"
+            ElementTree.SubElement(case, "skipped", message=_clean(told))
     suite.set("tests", str(len(suite.findall("testcase"))))
     for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))
@@ -95,6 +98,7 @@ def _properties(parent: ElementTree.Element, values: dict[str, object]) -> None:
 def _terms(comparison: Comparison, verdict: str, code: int) -> dict[str, object]:
     return {
         "verdict": verdict,
+        "title": comparison.title,
         "exit_code": int(code),
         "base": comparison.base.label,
         "base_commit": comparison.base.commit or "",

@@ -14,6 +14,12 @@ from harness.gate.verdict import INFORMATION, Comparison, Exit, Side, Verdict, e
 
 NAMED = 4  # cells named in a sentence; the others are counted
 
+LONGEST_BUDGET_S = 24 * 3600.0  # that is recommended
+TOO_SHORT = (
+    "no cell had enough blocks to say anything about it, so --inconclusive pass does not apply "
+    "(exit code 3)"
+)
+
 SIDES = (
     "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval "
     "(signed rank; from 6 samples on; "
@@ -26,10 +32,11 @@ RATIOS = (
 
 
 def heading(comparison: Comparison) -> str:
-    """Return the line that names the suite and both sides."""
+    """Return the line that names the suite, with its title, and both sides."""
+    title = f" ({one_line(comparison.title)})" if comparison.title else ""
     return (
-        f"suite {one_line(comparison.suite)}: head {one_line(comparison.head.label)} against "
-        f"{one_line(comparison.base.label)}"
+        f"suite {one_line(comparison.suite)}{title}: head {one_line(comparison.head.label)} "
+        f"against {one_line(comparison.base.label)}"
     )
 
 
@@ -61,7 +68,7 @@ def remarks(comparison: Comparison) -> list[str]:
     if mean := mean_of_cells(comparison):
         lines.append(f"geometric mean {mean}")
     lines += [f"note: {one_line(note)}" for note in comparison.notes]
-    lines.append(f"control: {_control(comparison)}")
+    lines.append(f"control: {control(comparison)}")
     lines += [
         f"{name}: {_side(side)}"
         for name, side in (("base", comparison.base), ("head", comparison.head))
@@ -95,7 +102,8 @@ def mean_of_cells(comparison: Comparison) -> str:
     )
 
 
-def _control(comparison: Comparison) -> str:
+def control(comparison: Comparison) -> str:
+    """Return what the control has shown."""
     result = comparison.control
     if result is None:
         return "none; that base does not differ from itself was not checked"
@@ -189,23 +197,40 @@ def conclusion(
                 f"{limit}{told}"
             )
         case Exit.INCONCLUSIVE:
-            more = (
-                "give more time (--time-budget)"
-                if comparison.interleaved
-                else "give more files a side"
-            )
             policy = {
-                Exit.OK: "; let through undecided (--inconclusive pass)",
+                Exit.OK: "; let through undecided (--inconclusive pass)"
+                if comparison.is_known
+                else f"; {TOO_SHORT}",
                 Exit.REGRESSED: "; failed (--inconclusive fail)",
             }
             unknown = _count(comparison, Verdict.INCONCLUSIVE)
             return (
-                f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger "
-                f"--factor{policy.get(inconclusive, '')}"
+                f"INCONCLUSIVE: cannot tell {unknown}: {_remedy(comparison)}"
+                f"{policy.get(inconclusive, '')}"
             )
         case _:
             compared = sum(result.verdict not in INFORMATION for result in comparison.cells)
             return f"OK: none of {compared} cells is worse by more than {limit}"
+
+
+def _remedy(comparison: Comparison) -> str:
+    """Return what would decide the inconclusive cells."""
+    if not comparison.interleaved:
+        return "give more files a side or a larger --factor"
+    needed_s = comparison.needed_s
+    if needed_s is None:
+        return "give more time (--time-budget) or a larger --factor"
+    if needed_s > LONGEST_BUDGET_S:
+        return (
+            f"by the noise measured, {clock(LONGEST_BUDGET_S)} would not decide them: give another "
+            "--factor, or a quieter host"
+        )
+    step_s = 60 if needed_s > 600 else 10
+    rounded_s = max(step_s, step_s * math.ceil(needed_s / step_s))
+    return (
+        f"by the noise measured, they need about {clock(rounded_s)} (--time-budget {rounded_s}), "
+        "or a larger --factor"
+    )
 
 
 def control_failure(comparison: Comparison) -> str:

@@ -77,11 +77,12 @@ def compare_files(
     in_turns: bool = False,
     terms: Sequence[CellTerms] = (),
     tail: float | None = None,
+    title: str = "",
 ) -> Comparison:
     """Return the verdict on files of head against files of base; each side has at least one file.
     `in_turns`: both sides were measured in turns, in the order of the files, which matters if the
     files do not show it. `terms` are the user's, for some cells;
-    `tail` is that of the other cells.
+    `tail` is that of the other cells. `title` is that of the suite.
 
     Raises NoBase if base cannot be used, or is of another host; NothingMeasured if head holds no
     result; UserError if a file of head is no file of results.
@@ -132,6 +133,7 @@ def compare_files(
         seconds=(datetime.now(UTC) - started).total_seconds(),
         interleaved=False,
         notes=tuple(notes),
+        title=title,
     )
 
 

@@ -50,13 +50,14 @@ class FileSuite:
     cells: tuple[CellTerms, ...] = ()
     factor: float | None = None
     alpha: float | None = None
+    title: str = ""
 
 
 def load_file_suite(path: Path) -> FileSuite:
     """Load the terms from a suite. Raises UserError, in one line, for a file that breaks a rule."""
     values = read_checked(path, "gate-suite")
     cells = tuple(CellTerms(**entry) for entry in values.get("files", ()))
-    return FileSuite(cells, values.get("factor"), values.get("alpha"))
+    return FileSuite(cells, values.get("factor"), values.get("alpha"), values.get("title", ""))
 
 
 def under(results: Results, terms: Sequence[CellTerms]) -> Results:

@@ -132,6 +132,7 @@ def _gate(verdict: VerdictFile) -> dict[str, Any]:
         "exit_code": int(verdict.exit_code),
         "options": dict(verdict.options),
         "suite": comparison.suite,
+        "title": comparison.title,
         "factor": comparison.factor,
         "alpha": comparison.alpha,
         "seed": comparison.seed,
@@ -145,6 +146,7 @@ def _gate(verdict: VerdictFile) -> dict[str, Any]:
         "control": None if comparison.control is None else _cell(comparison.control),
         "cells": [_cell(result) for result in comparison.cells],
         "geometric_mean": _mean(geometric_mean(comparison)),
+        "needed_s": comparison.needed_s,
     }
 
 
@@ -199,6 +201,8 @@ def _verdict(gate: Mapping[str, Any]) -> VerdictFile:
         seconds=gate["seconds"],
         interleaved=gate["interleaved"],
         notes=tuple(gate["notes"]),
+        title=gate.get("title", ""),  # files of earlier versions have none
+        needed_s=gate.get("needed_s"),
     )
     return VerdictFile(comparison, gate["exit_code"], gate["finished"], gate["options"])
 
