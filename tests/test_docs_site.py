@@ -50,6 +50,7 @@ def test_the_site_builds_without_a_warning_and_has_every_generated_reference(sit
         "options": "queue_capacity",
         "graph-files": "payload",
         "experiment-files": "repeats",
+        "gate-suite-files": "time_budget_s",
         "records": "sink_tuples_per_s",
         "tables": "settled_share",
         "python": "open_engine",

@@ -247,6 +247,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "command-line": command_line,
     "graph-files": lambda: schema("graph"),
     "experiment-files": lambda: schema("experiment"),
+    "gate-suite-files": lambda: schema("gate-suite"),
     "tables": tables,
     "options": options,
     "python": python_interface,

@@ -399,7 +399,7 @@ def test_junit_skips_a_control_that_did_not_fail_and_says_what_it_showed():
     (found,) = outcomes(comparison(result("a")), "control: base against itself")
     assert found.tag == "skipped"
     assert found.get("message") == (
-        "no test of head: base does not differ from itself (1.001 [0.981, 1.021], 10 blocks of "
+        "not a test of head: base does not differ from itself (1.001 [0.981, 1.021], 10 blocks of "
         "pipeline)"
     )
 

@@ -57,7 +57,7 @@ def junit(
                 case, "error", type="host unstable", message=control_failure(comparison)
             )
         else:
-            told = f"no test of head: {control(comparison)}"
+            told = f"not a test of head: {control(comparison)}"
             ElementTree.SubElement(case, "skipped", message=_clean(told))
     suite.set("tests", str(len(suite.findall("testcase"))))
     for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):

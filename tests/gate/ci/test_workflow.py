@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -72,6 +74,29 @@ def test_its_scripts_are_bash_and_its_command_is_one_of_the_gate(workflow):
 def test_what_a_stranger_must_change_is_marked(workflow):
     marked = [line for line in TEXT.splitlines() if "# yours" in line]
     assert [line.strip().partition(":")[0] for line in marked] == ["SOURCE", "BUILD", "COMMAND"]
+
+
+def installs(script: str, source: str, folder: Path) -> tuple[int, str]:
+    """Run the step with a pip that prints its words; return its exit code and output."""
+    pip = folder / "pip"
+    pip.write_text("#!/bin/sh\nprintf '%s|' \"$@\"\n", encoding="utf-8")
+    pip.chmod(0o755)
+    environment = {"SOURCE": source, "PATH": f"{folder}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout
+
+
+def test_the_place_of_millrace_is_explained_and_each_form_is_installed(workflow, tmp_path):
+    (step,) = [s for s in workflow["jobs"]["gate"]["steps"] if "SOURCE" in s.get("env", {})]
+    code, said = installs(step["run"], step["env"]["SOURCE"], tmp_path)
+    assert code == 2 and "::error::write into SOURCE" in said
+    forms = re.findall(r"^ +#   (\S+)  ", TEXT, re.M)
+    assert len(forms) == 3
+    for form in forms:
+        wanted = f"millrace @ {form}" if "://" in form else form
+        assert installs(step["run"], form, tmp_path) == (0, f"install|{wanted}|")
 
 
 @pytest.mark.skipif(shutil.which("actionlint") is None, reason="needs actionlint")
