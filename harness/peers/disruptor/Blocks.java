@@ -14,11 +14,8 @@ import millrace.Tally;
 
 /** The chains with blocks of tuples as events: they share what an event costs at each handler. The ring makes blocks once. */
 final class Blocks extends Ring<Blocks.Event> {
-    static final class Event {
+    static final class Event extends Ring.Event {
         final Block block = new Block(Run.plan.batch, Run.plan.payload);
-        int chain; // that it takes
-        boolean left; // an operator has counted it as not executed
-        boolean last; // of the stream; it has no tuples
     }
 
     Blocks(Plan plan, Chains chains) {
@@ -64,8 +61,6 @@ final class Blocks extends Ring<Blocks.Event> {
             }
             ring.publish(first, end);
         }
-        ring.publishEvent((event, at) -> event.last = true);
-        running.countDown();
     }
 
     /** One operator of one chain. Every handler sees every event, and leaves alone those of other chains. */

@@ -11,13 +11,10 @@ import millrace.Tuple;
 
 /** The chains with tuples as events. */
 public final class Main extends Ring<Main.Event> {
-    static final class Event {
+    static final class Event extends Ring.Event {
         long sequence;
         long born;
         double value;
-        int chain; // that it takes
-        boolean left; // an operator has counted it as not executed
-        boolean last; // of the stream; it is no tuple
         final byte[] payload = new byte[Run.plan.payload];
     }
 
@@ -40,8 +37,6 @@ public final class Main extends Ring<Main.Event> {
             tally.awaitDue();
             ring.publishEvent(Main::fill, tally, chains); // a lambda that captures these would be garbage
         }
-        ring.publishEvent((event, at) -> event.last = true);
-        running.countDown();
     }
 
     private static void fill(Event event, long at, Tally tally, Chains chains) {

@@ -12,7 +12,13 @@ import millrace.Run;
  * Chains of one length between a source and a sink, on one ring of the LMAX Disruptor: the source publishes events, and an event handler for
  * each operator follows the handlers of the operator before. Nothing is handed over but the number of the last event.
  */
-abstract class Ring<E> implements Run.Engine {
+abstract class Ring<E extends Ring.Event> implements Run.Engine {
+    static class Event {
+        int chain; // that it takes
+        boolean left; // an operator has counted it as not executed
+        boolean last; // of the stream; it has no tuples
+    }
+
     final Plan plan;
     final Chains chains;
     final CountDownLatch running; // each thread counts down at the last event
@@ -25,7 +31,7 @@ abstract class Ring<E> implements Run.Engine {
         running = new CountDownLatch(threads());
     }
 
-    /** The source: publishes events until its last tuple, and an event that says so. */
+    /** Publishes the events of the source. */
     abstract void send(RingBuffer<E> ring);
 
     /** A handler for each operator follows that of the operator before, and the sink's follows all. */
@@ -70,9 +76,15 @@ abstract class Ring<E> implements Run.Engine {
     @Override
     public void start() {
         RingBuffer<E> ring = disruptor.start();
-        Thread source = new Thread(() -> send(ring), "source");
+        Thread source = new Thread(() -> sendAll(ring), "source");
         source.setDaemon(true);
         source.start();
+    }
+
+    private void sendAll(RingBuffer<E> ring) {
+        send(ring);
+        ring.publishEvent((event, at) -> event.last = true);
+        running.countDown();
     }
 
     @Override

@@ -1,73 +1,25 @@
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import millrace.Block;
 import millrace.Plan;
-import millrace.Run;
 import millrace.Tally;
 
 /**
  * The graph with blocks of tuples in its queues: they share a queue's lock. A block is arrays of primitives, and a sink gives it back, so that
  * nothing is left for the garbage collector.
  */
-final class Blocks implements Run.Engine {
+final class Blocks extends Threads<Block> {
     private static final int SPARE = 4096;
+    private static final Block LAST = new Block(0, 0); // the last thing on a stream
 
-    private final Plan plan;
-    private final List<ArrayBlockingQueue<Block>> queues;
     private final ArrayBlockingQueue<Block> spare = new ArrayBlockingQueue<>(SPARE);
-    private final Block last = new Block(0, 0); // the last thing on a stream
-    private final CountDownLatch running;
 
     Blocks(Plan plan) {
-        this.plan = plan;
-        int length = Math.max(1, plan.capacity / plan.batch);
-        this.queues = plan.operators.stream().map(operator -> new ArrayBlockingQueue<Block>(length)).toList();
-        this.running = new CountDownLatch(plan.operators.size());
+        super(plan, Math.max(1, plan.capacity / plan.batch), LAST);
     }
 
     @Override
-    public int threads() {
-        return plan.operators.size();
-    }
-
-    @Override
-    public void start() {
-        for (int i = 0; i < plan.operators.size(); i++) {
-            int operator = i;
-            Thread thread = new Thread(() -> execute(operator), "operator " + i);
-            thread.setDaemon(true);
-            thread.start();
-        }
-    }
-
-    @Override
-    public boolean await(long ms) throws InterruptedException {
-        return running.await(ms, TimeUnit.MILLISECONDS);
-    }
-
-    private void execute(int number) {
-        Plan.Operator operator = plan.operators.get(number);
-        Tally tally = Run.tally(number);
-        try {
-            switch (operator.kind()) {
-                case "source" -> send(operator, tally);
-                case "sink" -> receive(tally, queues.get(number), plan.arriving.get(number));
-                default -> work(operator, tally, queues.get(number), plan.arriving.get(number));
-            }
-            for (List<Plan.Stream> port : operator.ports()) {
-                for (Plan.Stream stream : port) {
-                    queues.get(stream.target()).put(last);
-                }
-            }
-        } catch (Throwable problem) {
-            Run.fail(problem);
-        }
-        running.countDown();
-    }
-
-    private void send(Plan.Operator operator, Tally tally) throws InterruptedException {
+    void send(Plan.Operator operator, Tally tally) throws InterruptedException {
         Filling out = new Filling(operator.ports());
         while (tally.goesOn(plan.limit)) {
             if (!tally.isDue()) {
@@ -81,14 +33,15 @@ final class Blocks implements Run.Engine {
         out.flushAll();
     }
 
-    private void work(Plan.Operator operator, Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
+    @Override
+    void work(Plan.Operator operator, Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
         Filling out = new Filling(operator.ports());
         while (open > 0) {
             if (out.ports.size() > 1 && queue.isEmpty()) {
                 out.flushAll();
             }
             Block block = queue.take();
-            if (block == last) {
+            if (block == LAST) {
                 open--;
                 continue;
             }
@@ -110,10 +63,11 @@ final class Blocks implements Run.Engine {
         out.flushAll();
     }
 
-    private void receive(Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
+    @Override
+    void receive(Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
         while (open > 0) {
             Block block = queue.take();
-            if (block == last) {
+            if (block == LAST) {
                 open--;
             } else if (!block.isLeftBy(tally)) {
                 block.arrive(tally);

@@ -1,24 +1,16 @@
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import millrace.Plan;
 import millrace.Run;
 import millrace.Tally;
 import millrace.Tuple;
 
 /** A graph in plain Java: a thread an operator, and an ArrayBlockingQueue before each, of tuples or of blocks of them. */
-public final class Main implements Run.Engine {
+public final class Main extends Threads<Tuple> {
     private static final Tuple FINAL = new Tuple(); // the last thing on a stream
 
-    private final Plan plan;
-    private final List<ArrayBlockingQueue<Tuple>> queues;
-    private final CountDownLatch running;
-
     private Main(Plan plan) {
-        this.plan = plan;
-        this.queues = plan.operators.stream().map(operator -> new ArrayBlockingQueue<Tuple>(plan.capacity)).toList();
-        this.running = new CountDownLatch(plan.operators.size());
+        super(plan, plan.capacity, FINAL);
     }
 
     public static void main(String[] words) {
@@ -26,45 +18,7 @@ public final class Main implements Run.Engine {
     }
 
     @Override
-    public int threads() {
-        return plan.operators.size();
-    }
-
-    @Override
-    public void start() {
-        for (int i = 0; i < plan.operators.size(); i++) {
-            int operator = i;
-            Thread thread = new Thread(() -> execute(operator), "operator " + i);
-            thread.setDaemon(true);
-            thread.start();
-        }
-    }
-
-    @Override
-    public boolean await(long ms) throws InterruptedException {
-        return running.await(ms, TimeUnit.MILLISECONDS);
-    }
-
-    private void execute(int number) {
-        Plan.Operator operator = plan.operators.get(number);
-        try {
-            switch (operator.kind()) {
-                case "source" -> send(operator, Run.tally(number));
-                case "sink" -> receive(Run.tally(number), queues.get(number), plan.arriving.get(number));
-                default -> work(operator, Run.tally(number), queues.get(number), plan.arriving.get(number));
-            }
-            for (List<Plan.Stream> port : operator.ports()) {
-                for (Plan.Stream stream : port) {
-                    queues.get(stream.target()).put(FINAL);
-                }
-            }
-        } catch (Throwable problem) {
-            Run.fail(problem);
-        }
-        running.countDown();
-    }
-
-    private void send(Plan.Operator operator, Tally tally) throws InterruptedException {
+    void send(Plan.Operator operator, Tally tally) throws InterruptedException {
         int turn = 0;
         for (Tuple tuple = tally.send(plan.limit); tuple != null; tuple = tally.send(plan.limit)) {
             pass(tuple, operator.ports().get(turn));
@@ -73,7 +27,8 @@ public final class Main implements Run.Engine {
         }
     }
 
-    private void work(Plan.Operator operator, Tally tally, ArrayBlockingQueue<Tuple> queue, int open) throws InterruptedException {
+    @Override
+    void work(Plan.Operator operator, Tally tally, ArrayBlockingQueue<Tuple> queue, int open) throws InterruptedException {
         int turn = 0;
         while (open > 0) {
             Tuple tuple = queue.take();
@@ -88,7 +43,8 @@ public final class Main implements Run.Engine {
         }
     }
 
-    private void receive(Tally tally, ArrayBlockingQueue<Tuple> queue, int open) throws InterruptedException {
+    @Override
+    void receive(Tally tally, ArrayBlockingQueue<Tuple> queue, int open) throws InterruptedException {
         while (open > 0) {
             Tuple tuple = queue.take();
             if (tuple == FINAL) {
