@@ -33,7 +33,6 @@ cdef extern from "lines.hpp" namespace "millrace" nogil:
 
 cdef extern from "copies.hpp" namespace "millrace" nogil:
     cdef enum Before:
-        NOTHING "millrace::NOTHING"
         WRITES "millrace::WRITES"
         READS "millrace::READS"
         BOTH "millrace::BOTH"
@@ -164,39 +163,21 @@ def copy(size_t stride, size_t source, size_t target, size_t least_bytes):
     return checked(ns)
 
 
-def copy_modified(
-    vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes
+OTHERS_WORK = {"source": WRITES, "target": READS, "both": BOTH}
+"""Side of a copy where another CPU has worked on the tuple before."""
+
+
+def copy_between(
+    str worked_on, vector[int] two_cpus, size_t stride, size_t source, size_t target,
+    size_t least_bytes,
 ):
-    """A slot copied by the first CPU that the second has changed, from a ring of `source` bytes to
-    one of `target` bytes.
+    """A slot copied by the first CPU, from a ring of `source` bytes to one of `target` bytes; the
+    second CPU has changed the slot that is copied, worked on the tuple where it goes, or both.
     """
     cdef double ns
+    cdef Before other = OTHERS_WORK[worked_on]
     with nogil:
-        ns = copy_between_ns(two_cpus.data(), WRITES, stride, source, target, least_bytes)
-    return checked(ns)
-
-
-def copy_returned(
-    vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes
-):
-    """A slot of the own cache copied by the first CPU to a slot where the second has worked on the
-    tuple before; rings as above.
-    """
-    cdef double ns
-    with nogil:
-        ns = copy_between_ns(two_cpus.data(), READS, stride, source, target, least_bytes)
-    return checked(ns)
-
-
-def copy_through(
-    vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes
-):
-    """A slot that the second CPU has changed, copied by the first to a slot where the second has
-    worked on the tuple before; rings as above.
-    """
-    cdef double ns
-    with nogil:
-        ns = copy_between_ns(two_cpus.data(), BOTH, stride, source, target, least_bytes)
+        ns = copy_between_ns(two_cpus.data(), other, stride, source, target, least_bytes)
     return checked(ns)
 
 

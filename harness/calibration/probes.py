@@ -215,28 +215,19 @@ def copies(setting: ProbeSetup) -> Values:
             continue
         held, left = footprint["own_l2"] // 2, footprint["l3"]
 
-        def times(
-            probe: Probe, source: int, target: int, pair: Sequence[int] = pair
-        ) -> list[float]:
-            return [least(probe, pair, stride, source, target, bytes_) for stride in SLOT_BYTES]
+        def times(side: str, source: int, target: int, pair: Sequence[int] = pair) -> list[float]:
+            return [
+                least(machine_costs.copy_between, side, pair, stride, source, target, bytes_)
+                for stride in SLOT_BYTES
+            ]
 
-        values[f"copy.bandwidth.modified_{distance}"] = rate(
-            times(machine_costs.copy_modified, held, held), call
-        )
-        returned_call, returned_rate = line_of_copies(
-            times(machine_costs.copy_returned, held, held)
-        )
+        values[f"copy.bandwidth.modified_{distance}"] = rate(times("source", held, held), call)
+        returned_call, returned_rate = line_of_copies(times("target", held, held))
         values[f"copy.returned.call.{distance}"] = max(MIN_CONSTANT, returned_call)
         values[f"copy.returned.bandwidth.{distance}"] = returned_rate
-        values[f"copy.evicted.fetch.{distance}"] = rate(
-            times(machine_costs.copy_modified, left, nearest), call
-        )
-        values[f"copy.evicted.store.{distance}"] = rate(
-            times(machine_costs.copy_returned, nearest, left), call
-        )
-        values[f"copy.evicted.through.{distance}"] = rate(
-            times(machine_costs.copy_through, left // 2, left // 2), call
-        )
+        values[f"copy.evicted.fetch.{distance}"] = rate(times("source", left, nearest), call)
+        values[f"copy.evicted.store.{distance}"] = rate(times("target", nearest, left), call)
+        values[f"copy.evicted.through.{distance}"] = rate(times("both", left // 2, left // 2), call)
     beyond = out_of_caches(sizes.l3)
     values["copy.bandwidth.dram_local"] = rate(
         [machine_costs.copy(stride, beyond // 2, beyond // 2, 0) for stride in SLOT_BYTES], call

@@ -2,8 +2,6 @@
 the arguments.
 """
 
-import math
-
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
@@ -19,34 +17,29 @@ cdef extern from "windows.hpp" namespace "millrace::operators" nogil:
         bool string, real
     cdef cppclass GivenFold:
         GivenFold(size_t state_bytes, size_t add, size_t combine, size_t result)
-    int64_t FEW_PANES
     cdef cppclass AggregateByCount[F](Operator):
         AggregateByCount(const F& fold, vector[Part] key, uint64_t window, uint64_t step) except +
 
 cdef extern from * nogil:
     """
+    using namespace millrace::operators;
     template <class F>
-    using ByTime = millrace::operators::AggregateByTime<F, millrace::operators::TimeWindows>;
-    template <class F>
-    using Sliding = millrace::operators::AggregateByTime<F, millrace::operators::SlidingWindows>;
-    template <class F>
-    using BySession = millrace::operators::AggregateByTime<F, millrace::operators::SessionWindows>;
+    Operator* by_time(const F& fold, std::vector<Key::Part> key, uint32_t time_offset,
+                      uint32_t bytes, const EventTime::Rule& rule, int64_t window, int64_t step,
+                      bool session) {
+      if (session)
+        return new AggregateByTime<F, SessionWindows>(fold, key, time_offset, bytes, rule, window,
+                                                      step);
+      if (window / std::gcd(window, step) > FEW_PANES)
+        return new AggregateByTime<F, SlidingWindows>(fold, key, time_offset, bytes, rule, window,
+                                                      step);
+      return new AggregateByTime<F, TimeWindows>(fold, key, time_offset, bytes, rule, window, step);
+    }
     """
-    cdef cppclass ByTime[F](Operator):
-        ByTime(
-            const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
-            int64_t window, int64_t step,
-        ) except +
-    cdef cppclass Sliding[F](Operator):
-        Sliding(
-            const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
-            int64_t window, int64_t step,
-        ) except +
-    cdef cppclass BySession[F](Operator):
-        BySession(
-            const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
-            int64_t gap, int64_t,
-        ) except +
+    Operator* by_time[F](
+        const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
+        int64_t window, int64_t step, bool session,
+    ) except +
 
 cdef extern from "aggregates.hpp" namespace "millrace::operators" nogil:
     cdef cppclass Does:
@@ -137,28 +130,14 @@ cdef Rule rule_of(given):
 
 
 def columns_by_time(
-    key, columns, uint32_t out_bytes, uint32_t time_offset, uint32_t size, rule, window, step,
-    bool session,
+    key, columns, uint32_t out_bytes, uint32_t time_offset, uint32_t size, rule, int64_t window,
+    int64_t step, bool session,
 ):
     cdef Columns* fold = new Columns(columns_of(columns), out_bytes)
     try:
-        if session:
-            return Compiled().own(
-                new BySession[Columns](
-                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
-                ),
-                None,
-            )
-        if window // math.gcd(window, step) > FEW_PANES:
-            return Compiled().own(
-                new Sliding[Columns](
-                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
-                ),
-                None,
-            )
         return Compiled().own(
-            new ByTime[Columns](
-                fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
+            by_time[Columns](
+                fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step, session
             ),
             None,
         )
@@ -182,28 +161,14 @@ def fold_by_count(key, functions, size_t state_bytes, uint64_t window, uint64_t 
 
 
 def fold_by_time(
-    key, functions, size_t state_bytes, uint32_t time_offset, uint32_t size, rule, window, step,
-    bool session,
+    key, functions, size_t state_bytes, uint32_t time_offset, uint32_t size, rule, int64_t window,
+    int64_t step, bool session,
 ):
     cdef GivenFold* fold = fold_of(functions, state_bytes)
     try:
-        if session:
-            return Compiled().own(
-                new BySession[GivenFold](
-                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
-                ),
-                functions,
-            )
-        if window // math.gcd(window, step) > FEW_PANES:
-            return Compiled().own(
-                new Sliding[GivenFold](
-                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
-                ),
-                functions,
-            )
         return Compiled().own(
-            new ByTime[GivenFold](
-                fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
+            by_time[GivenFold](
+                fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step, session
             ),
             functions,
         )

@@ -305,7 +305,7 @@ def test_a_rate_is_one_even_if_noise_made_the_call_take_longer_than_the_copy():
         lambda: machine_costs.busy("add", [1023], 1000),
         lambda: machine_costs.hand_off([FIRST, 1023], 10),
         lambda: machine_costs.contended([1023], False, 1e-4),
-        lambda: machine_costs.copy_modified([FIRST, 1023], 64, 4096, 4096, 4096),
+        lambda: machine_costs.copy_between("source", [FIRST, 1023], 64, 4096, 4096, 4096),
         lambda: machine_costs.wake([FIRST, 1023], 10, 0.0),
         lambda: machine_costs.busy("add", [], 1000),
     ],
