@@ -309,7 +309,6 @@ struct Path {
   static inline int32_t wait(LoopState* state, bool any);
   static inline void waited(LoopState* state);
   static inline void give_back(LoopState* state, LoopInput* from);
-  static void release_popped(LoopState* state, LoopInput* from, uint32_t count);
   static void compact(LoopState* state, LoopInput* from);
   static inline Tuple* pop(LoopState* state, LoopInput* from);
   static inline uint32_t filled(LoopState* state, uint32_t output);

@@ -30,9 +30,6 @@ cdef extern from "tuple.hpp" namespace "millrace" nogil:
     double value_for(uint64_t sequence) noexcept
     uint64_t fingerprint(uint64_t sequence) noexcept
     void fill_payload(Tuple* tuple, size_t payload) noexcept
-    bool payload_intact(Tuple* tuple, size_t payload, uint64_t mixed) noexcept
-    uint64_t key_of(uint64_t sequence, uint64_t keys) noexcept
-    uint32_t way_of(uint64_t key, uint32_t ways) noexcept
 
 
 cdef extern from "flop.hpp" namespace "millrace" nogil:
@@ -81,14 +78,12 @@ cdef extern from "spsc_ring.hpp" namespace "millrace" nogil:
         size_t size_guess() noexcept
         size_t capacity() noexcept
         size_t stride() noexcept
-        const atomic[uint64_t]& tail() noexcept
         const atomic[uint64_t]& head() noexcept
         Tuple* left_behind(size_t index) noexcept
 
 
 cdef extern from "ready_flag.hpp" namespace "millrace" nogil:
     cdef cppclass ReadyFlag:
-        bool seems_set() noexcept
         bool set() noexcept
         bool clear(const SpscRing& ring, const TryFlag& consuming) noexcept
         bool release(const SpscRing& ring, TryFlag& consuming) noexcept
@@ -101,7 +96,6 @@ cdef extern from "ready_ports.hpp" namespace "millrace" nogil:
         void push(uint32_t port) noexcept
         uint32_t pop() noexcept
         bool empty() noexcept
-        void wake_one() noexcept
         void sleep(const atomic[bool]& stop, const atomic[uint64_t]& suspended) noexcept
         void wake_all() noexcept
 
@@ -109,13 +103,8 @@ cdef extern from "ready_ports.hpp" namespace "millrace" nogil:
 cdef extern from "parking.hpp" namespace "millrace" nogil:
     cdef cppclass Parking:
         Parking() except +
-        void sleep_while(
-            const atomic[uint64_t]& word, uint64_t seen, const atomic[bool]& stop
-        ) noexcept
         void sleep_for(int64_t most_ns, const atomic[bool]& stop) noexcept
-        void wake_one() noexcept
         void wake_all() noexcept
-        bool somebody_guess() noexcept
 
 
 cdef extern from "histogram.hpp" namespace "millrace" nogil:
@@ -130,10 +119,6 @@ cdef extern from "histogram.hpp" namespace "millrace" nogil:
 
 cdef extern from "thread.hpp" namespace "millrace" nogil:
     int64_t now_ns() noexcept
-    void pause_core() noexcept
-    void yield_thread() noexcept
-    void sharpen_timer() noexcept
-    void spin(uint32_t* round) noexcept
     cdef cppclass Thread:
         int start(
             void* (*body)(void*) noexcept nogil, void* argument, size_t stack_bytes,
@@ -179,13 +164,10 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         void add_queue(uint32_t index, uint32_t op, size_t capacity, bool threaded) except +
 
     cdef cppclass CoroutineRun
-    cdef cppclass Stamps
 
     cdef cppclass Discipline:
         bool pooled
         void* (*body)(void*) noexcept nogil
-        void (*published)(Worker*, Target*) noexcept nogil
-        void (*wait_for_room)(Worker*, Port*, uint32_t*) noexcept nogil
 
     cdef cppclass Target:
         Operator* op
@@ -193,16 +175,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t path_step
         uint32_t input
         bool lazy_wake
-        bool early
-        bool wake_owed
         Operator* from_ "from"
-        atomic[bool] direct
         uint32_t stride
         char* scratch
         Tuple* rest
         size_t spacing
         uint32_t left
-        Target* below
 
     cdef cppclass Route:
         Target* targets
@@ -251,10 +229,8 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t index
         uint32_t input
         bool shared
-        atomic[uint32_t] wake_at
         Parking* arrivals
         Parking* room
-        Stamps* stamps
         atomic[uint64_t]* freed
         mutex* call_lock
         Target** feeders
@@ -273,8 +249,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         TryFlag consuming
         atomic[uint32_t] unended
         uint32_t open_streams
-        uint64_t marks_taken
-        uint32_t wary
 
     cdef cppclass Pace:
         int64_t length
@@ -291,9 +265,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[uint32_t] batch
         Pace* paces
         uint32_t pace_count
-        uint32_t pace
-        int64_t pace_began
-        double pace_next
 
     cdef cppclass BurstState:
         uint64_t* ends
@@ -343,7 +314,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint64_t violations
         uint64_t damaged
         Counter windows
-        atomic[double] latest
         Histogram latency
 
     cdef cppclass MergeState:
@@ -355,7 +325,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[uint32_t] next
         uint64_t held
         uint64_t given_up
-        double last_mark
         uint32_t splits_on
         bool overrun
 
@@ -397,10 +366,8 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Port* port
         Target* begun
         char* taken_out
-        bool collects
         Target** owed
         Port* unannounced
-        uint32_t owed_count
         uint32_t input
         bool slow
         Counter drains
@@ -409,12 +376,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Counter waits
         Stopwatch idle
         Stopwatch asleep
-        atomic[Worker*] executes
         uint32_t co
         bool resumed
-        bool replica
         uint64_t taken
-        uint64_t pushed
         int64_t born_ns
         uint64_t given_up_fingerprints
         Parking pause
@@ -450,9 +414,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
 
     uint32_t operator_of(const Worker& thread) noexcept
     void set_shortcut(Target* target)
-    void remove_shortcut(Target* target)
     enum: NO_QUEUE "millrace::Contexts::NO_QUEUE"
-    void change_contexts(Run* run, uint32_t queue, bool on) noexcept
     void choose_sizes(Run* run) noexcept
     T* make_array[T](size_t count) except +
     void delete_array[T](T* array) noexcept
@@ -540,8 +502,6 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         Port* port
         Tuple* taken_out
         uint32_t streams
-        uint32_t finals
-        uint32_t popped
         uint32_t marks
         uint64_t looked
         uint64_t sequence
@@ -549,9 +509,7 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         uint64_t place() noexcept
         uint64_t at_hand() noexcept
         bool ended() noexcept
-        bool at_end() noexcept
         Tuple* next() noexcept
-        uint32_t compact(Counter& windows) noexcept
 
     cdef cppclass LoopOutput:
         Tuple* slots
@@ -575,7 +533,6 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         int64_t born_ns
         bool source
         uint64_t limit
-        uint64_t pushed
         bool running
         int32_t answer
         char problem[200]

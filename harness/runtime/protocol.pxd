@@ -48,8 +48,3 @@ cdef extern from "protocol.hpp" namespace "millrace" nogil:
     cpdef enum: WANTED_CALLED, NOW_CALLED, QUEUED, CLOSING, CALLED, OPENING
     cpdef enum: AWAKE, IDLE, SUSPENDED, BLOCKED
     uint32_t most_at_once "millrace::most_at_once"(size_t stride) noexcept
-    uint32_t batch_for(double flop, uint32_t most) noexcept
-    uint32_t drain_for(size_t capacity, double flop) noexcept
-    uint64_t rescheduled(size_t capacity, uint64_t most) noexcept
-    bool lingers(uint32_t& wary, bool had_tuples) noexcept
-    bool passes(uint64_t mixed, uint64_t threshold) noexcept
