@@ -115,23 +115,29 @@ func (op *operator) sendBlocks(limit int64) {
 	out.close()
 }
 
+// Counts the end of a stream, and leaves the tuples of a run that is cut short; any other block is executed.
+func (op *operator) executes(b *block) bool {
+	if b == nil {
+		op.open--
+		return false
+	}
+	if !cut.Load() {
+		return true
+	}
+	for _, h := range b.headers {
+		op.leave(h.sequence)
+	}
+	return false
+}
+
 func (op *operator) workOnBlocks() {
 	out, n := op.filling(), int64(0)
-	for {
+	for op.open > 0 {
 		if len(op.blocks) == 0 {
 			out.flushAll()
 		}
 		b := <-op.blocks
-		if b == nil {
-			if op.open--; op.open == 0 {
-				break
-			}
-			continue
-		}
-		if cut.Load() {
-			for _, h := range b.headers {
-				op.leave(h.sequence)
-			}
+		if !op.executes(b) {
 			continue
 		}
 		op.execute(b.headers)
@@ -176,18 +182,9 @@ func (op *operator) execute(headers []header) {
 
 func (op *operator) receiveBlocks() {
 	n := int64(0)
-	for {
+	for op.open > 0 {
 		b := <-op.blocks
-		if b == nil {
-			if op.open--; op.open == 0 {
-				break
-			}
-			continue
-		}
-		if cut.Load() {
-			for _, h := range b.headers {
-				op.leave(h.sequence)
-			}
+		if !op.executes(b) {
 			continue
 		}
 		for i := range b.headers {
