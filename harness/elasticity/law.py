@@ -202,6 +202,15 @@ class Setting:
         return number
 
 
+P17_CPU_LIMIT = Setting(
+    "cpu_limit",
+    0.8,
+    0.0,
+    1.0,
+    "",
+    "no climb while the CPUs are busier than this share",
+    above_low=True,
+)
 PROFILE_PERIODS = 4
 """Longest window of the profiler behind `Reading.costs`, in periods."""
 

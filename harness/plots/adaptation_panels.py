@@ -143,15 +143,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
                 there = places.at(timeline, row)
                 runs = there[there["arm"] == row["arm"]]
                 if runs.empty:
-                    rate.text(
-                        0.5,
-                        0.5,
-                        "no samples",
-                        transform=rate.transAxes,
-                        ha="center",
-                        va="center",
-                        color=style.FAINT,
-                    )
+                    style.say_no_samples(rate)
                     continue
                 draw(*axes, runs, queue_arms.look(row).color, kind)
                 drawn.append(axes)

@@ -102,16 +102,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
     ax.yaxis.set_major_formatter(style.rates())
     for place, cost in enumerate(costs):
         here = rows[_work(rows) == cost]
-        said = verdict(here)
-        if said:
-            ax.annotate(
-                said,
-                (place, 1.0),
-                xycoords=("data", "axes fraction"),
-                ha="center",
-                va="top",
-                fontsize=7,
-            )
+        style.say_on_top(ax, place, verdict(here), fontsize=7)
         lost = here[here["mean"].isna()]["arm"]
         if len(lost):
             text = "failed:\n" + "\n".join(lost)

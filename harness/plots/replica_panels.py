@@ -139,15 +139,7 @@ def draw_over_time(ax: Axes, run: pd.DataFrame) -> None:
     one run.
     """
     if run.empty:
-        ax.text(
-            0.5,
-            0.5,
-            "no samples",
-            transform=ax.transAxes,
-            ha="center",
-            va="center",
-            color=style.FAINT,
-        )
+        style.say_no_samples(ax)
         return
     ends = run["time_s"].astype(float)
     stands = [ends.iloc[0] - float(run["elapsed_s"].iloc[0]), *ends]

@@ -124,15 +124,7 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
                     fontsize=6.5,
                     color=style.FAINT,
                 )
-        if said := verdict(cell):
-            ax.annotate(
-                said,
-                (place, 1.0),
-                xycoords=("data", "axes fraction"),
-                ha="center",
-                va="top",
-                fontsize=7.5,
-            )
+        style.say_on_top(ax, place, verdict(cell), fontsize=7.5)
     highest = rows[["mean", "hi"]].min(axis=1).max() if rows["mean"].notna().any() else 1.0
     highest = max(highest, rows["mean"].max())
     ax.set_ylim(0, AXIS_END * highest)

@@ -19,6 +19,7 @@ import matplotlib
 matplotlib.use("Agg")  # files only: no display is needed, and none is opened
 import matplotlib.pyplot as plt
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
@@ -242,6 +243,24 @@ def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> 
             paper.grow(figure, drawn.height / figure.dpi)
             return
         legend.remove()
+
+
+def say_no_samples(ax: Axes) -> None:
+    """Say in the middle of axes that there is nothing to draw."""
+    ax.text(0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=FAINT)
+
+
+def say_on_top(ax: Axes, place: float, text: str, fontsize: float) -> None:
+    """Write a text, unless it is empty, at a place of the horizontal axis, below the upper edge."""
+    if text:
+        ax.annotate(
+            text,
+            (place, 1.0),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="top",
+            fontsize=fontsize,
+        )
 
 
 def whole(number: float) -> str:

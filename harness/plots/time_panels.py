@@ -236,9 +236,7 @@ def _on_one_scale(axes: list[Axes]) -> None:
 
 
 def _leave_out(ax: Axes) -> None:
-    ax.text(
-        0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=style.FAINT
-    )
+    style.say_no_samples(ax)
     ax.set_xticks([])
     ax.set_yticks([])
     ax.grid(False)

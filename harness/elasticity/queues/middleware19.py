@@ -39,7 +39,7 @@ from __future__ import annotations
 import random
 
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
-from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
+from harness.elasticity.law import P17_CPU_LIMIT, Decides, Decision, Law, Reading, Setting
 from harness.elasticity.queues.drain import Drain
 from harness.elasticity.queues.groups import places, places_of_operators
 from harness.elasticity.queues.middleware19_search import Search
@@ -67,15 +67,7 @@ class Middleware19(Law):
             "",
             "enough: this share of what they would bring in proportion",
         ),
-        Setting(
-            "cpu_limit",
-            0.8,
-            0.0,
-            1.0,
-            "",
-            "no climb while the CPUs are busier than this share",
-            above_low=True,
-        ),
+        P17_CPU_LIMIT,
         Setting("seed", 0, 0, 999_999, "", "which operators of a group are tried first"),
     )
 

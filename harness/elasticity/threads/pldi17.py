@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
-from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
+from harness.elasticity.law import P17_CPU_LIMIT, Bounds, Decision, Law, Reading, Setting
 from harness.elasticity.layout import Layout
 from harness.elasticity.threads.trends import LevelRecord, Trends, beats, differ
 from harness.errors import UserError
@@ -82,15 +82,7 @@ class Pldi17(Law):
     )
     SETTINGS = (
         Setting("sensitivity", 0.05, 0.0, 1.0, "", "SENS: differences up to this share are none"),
-        Setting(
-            "cpu_limit",
-            0.8,
-            0.0,
-            1.0,
-            "",
-            "no climb while the CPUs are busier than this share",
-            above_low=True,
-        ),
+        P17_CPU_LIMIT,
         Setting("doubling", False, 0, 1, "", "steps to the double level instead of one more"),
     )
 
