@@ -103,7 +103,7 @@ def rows_of_levels(machines: list[str]) -> Iterator[str]:
             yield f"| {machine} | {name} | {' | '.join(cells)} |"
 
 
-def run_for(machine: str, cost: int, threads: int | None, reading: str, width: int = WIDTH) -> Run:
+def run_for(machine: str, cost: int, threads: int | None, reading: str) -> Run:
     """Return the run of a reading; `threads`: of dynamic, None: dedicated."""
     model, options = ("dedicated", {}) if threads is None else ("dynamic", {"threads": threads})
     called = reading == "by calls"
@@ -112,10 +112,10 @@ def run_for(machine: str, cost: int, threads: int | None, reading: str, width: i
     else:
         options["queue_capacity"] = CAPACITY
     if called and threads is not None:
-        options["queued"] = ",".join(f"work{number + 1}" for number in range(width))
+        options["queued"] = ",".join(f"work{number + 1}" for number in range(WIDTH))
     run = run_of(
         "data-parallel",
-        {"width": width, "cost": cost},
+        {"width": WIDTH, "cost": cost},
         model,
         machine=machine,
         software=SOFTWARE[reading],

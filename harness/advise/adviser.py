@@ -104,7 +104,7 @@ class Adviser:
             baseline = next(arm for arm in profiles.contenders if arm.explained is not None)
         else:
             baseline = asked.made(asked.baseline)
-        found = self._by_law(profiles, costs)
+        found = self._by_law(costs)
         reserve_s = (1.0 - 2.0 * SCREENING) * self._left_s  # for the last comparison
         count = arms_for(self._left_s, self._run_s, len(ranked))
         arms = [*self._made([*found, *choose(ranked, count)]), baseline]
@@ -157,7 +157,7 @@ class Adviser:
         plain = next(name for name in PROFILED if name in runs)
         return costs_of(runs, plain)
 
-    def _by_law(self, profiles: Contest, costs: GraphCosts) -> list[Candidate]:
+    def _by_law(self, costs: GraphCosts) -> list[Candidate]:
         """Return the arm with what the law of the multilevel model finds, from one run of it. A run
         with a law takes long, so a short budget has none.
         """

@@ -28,7 +28,7 @@ def in_your_runtime(graph: Graph, record: Mapping[str, Any], run: RunExplanation
     queued = [each for each in operators if each.queue_capacity is not None]
     return [
         *_of_threads(record, queued),
-        *_of_queues(record, operators, queued),
+        *_of_queues(operators, queued),
         *_of_fusion(operators, regions),
         *_of_replicas(graph, operators),
         *([_of_batches(operators, regions, queued)] if queued else []),
@@ -62,9 +62,7 @@ def _of_threads(record: Mapping[str, Any], queued: Sequence[OperatorShares]) -> 
     ]
 
 
-def _of_queues(
-    record: Mapping[str, Any], operators: Sequence[OperatorShares], queued: Sequence[OperatorShares]
-) -> list[str]:
+def _of_queues(operators: Sequence[OperatorShares], queued: Sequence[OperatorShares]) -> list[str]:
     if not queued:
         return []
     capacity = f"{queued[0].queue_capacity:,}"

@@ -29,20 +29,20 @@ class Goal:
     met: bool
 
 
-def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
-    """Return the goals of `law` with the results of rows with noise up to 5 %; empty if it did not
-    take part.
+def goals(rows: Sequence[Row]) -> list[Goal]:
+    """Return the goals of our own law with the results of rows with noise up to 5 %; empty if it
+    did not take part.
 
     A scenario meets a goal if each of its phases does. A goal without a law to compare with is left
     out.
     """
     quiet = [row for row in rows if row.noise <= MAX_COUNTED_NOISE]
-    ours = {row.scenario: row for row in quiet if row.law == law}
+    ours = {row.scenario: row for row in quiet if row.law == DEFAULT_LAW}
     if not ours:
         return []
     others: dict[str, list[Row]] = {name: [] for name in ours}
     for row in quiet:
-        if row.law != law and row.scenario in others:
+        if row.law != DEFAULT_LAW and row.scenario in others:
             others[row.scenario].append(row)
     found = []
     # simulated, the best contestant is the oracle

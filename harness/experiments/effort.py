@@ -62,9 +62,7 @@ def total(efforts: Iterable[Effort]) -> Effort:
     )
 
 
-def effort_of(
-    blocks: Iterable[Block], cpus: int | None = None, figures: int = 1, benches_s: float = 0.0
-) -> Effort:
+def effort_of(blocks: Iterable[Block], figures: int = 1, benches_s: float = 0.0) -> Effort:
     """Return what figures need that one workflow makes, whose blocks are still to be made.
 
     Measured blocks need the machine for themselves; simulated ones and benches share its CPUs.
@@ -74,7 +72,7 @@ def effort_of(
     shared = benches_s + sum(block.estimated_s for block in blocks if block.place.simulated)
     runs = sum(block.runs for block in blocks)
     drawing = SPARK_START_S + figures * (TABLES_S + DRAWING_S)
-    seconds = measured + shared / (cpus or allowed_cpus()) + drawing
+    seconds = measured + shared / allowed_cpus() + drawing
     return Effort(runs, seconds, runs * RECORD_BYTES + figures * TABLES_BYTES)
 
 

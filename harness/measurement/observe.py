@@ -390,9 +390,7 @@ def is_settled(samples: Sequence[Sample], copies: int | None, warm_up: bool | No
     return warm_up and stayed_settled(samples, copies)
 
 
-def is_warm(
-    samples: Sequence[Sample], copies: int | None, tolerance: float = WINDOWS_AGREE_WITHIN
-) -> bool:
+def is_warm(samples: Sequence[Sample], copies: int | None) -> bool:
     """Return True if a warm-up has become stationary: two windows in a row are.
 
     A window is one sample, or the last third of the samples so far: that grows until it is longer
@@ -400,10 +398,7 @@ def is_warm(
     """
     return any(
         stationary(
-            FlowWindow.of(samples[-2 * length : -length]),
-            FlowWindow.of(samples[-length:]),
-            copies,
-            tolerance,
+            FlowWindow.of(samples[-2 * length : -length]), FlowWindow.of(samples[-length:]), copies
         )
         for length in {1, len(samples) // 3} - {0}
     )

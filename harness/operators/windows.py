@@ -307,7 +307,7 @@ def aggregate(
     gives = schema_of(name, takes, window, by, values)
     columns = [
         (value.does, *_source(takes, value), gives[out].offset, value.precision)
-        for out, value in _columns(window, by, values)
+        for out, value in _columns(by, values)
     ]
     if window.on is None:
         made = windowed.columns_by_count(key, columns, gives.size, window.length, window.step)
@@ -325,7 +325,7 @@ def schema_of(
     attribute does not allow.
     """
     types = {}
-    for out, value in _columns(window, by, values):
+    for out, value in _columns(by, values):
         _check(name, str(out), value, Value, "an aggregate, such as count()")
         if out in types:
             raise GraphError(f"operator {name!r}: two attributes are named {out!r}")
@@ -333,9 +333,7 @@ def schema_of(
     return Schema(_word(name), types)
 
 
-def _columns(
-    window: Window, by: str | Sequence[str], values: Mapping[str, Value]
-) -> list[tuple[str, Value]]:
+def _columns(by: str | Sequence[str], values: Mapping[str, Value]) -> list[tuple[str, Value]]:
     keys = [(each, first(each)) for each in _names(by)]
     return [("begin", Value("begin")), ("end", Value("end")), *keys, *values.items()]
 
