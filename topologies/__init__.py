@@ -203,7 +203,7 @@ class _Topologies(Mapping[str, Topology]):
         return len(self._modules)
 
 
-SHARED = frozenset(("costs", "inputs", "jobs"))
+SHARED = frozenset(("costs", "inputs", "jobs", "nexmark"))
 """Modules of this package that are no topologies."""
 
 TOPOLOGIES: Mapping[str, Topology] = _Topologies()
