@@ -4,6 +4,8 @@ The lock is a file that all users of the machine can open, in the folder that sy
 files, else in /tmp. Only where that is no place for all users each has a file of his own in the
 temporary directory, and waits for his own runs alone. The variable MILLRACE_LOCK names another
 file: of those who share a part of a machine, say.
+
+`measuring_clock` stands still while this process waits for the lock: a budget does not count that.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +26,9 @@ from harness.files.lock import sign, signer, take_lock
 SHARED_FOLDERS = (Path("/run/lock"), Path("/tmp"))  # not $TMPDIR, which differs from user to user
 NAME = "millrace.lock"
 VARIABLE = "MILLRACE_LOCK"
+MOST_SHOWN = 80  # characters of the command of the process that holds the lock
+WAITING = "waiting until "
+"""Beginning of the notice that this process waits."""
 
 
 def lock_path() -> Path:
@@ -37,6 +43,37 @@ def lock_path() -> Path:
 def own_path() -> Path:
     """Return the path of the lock of this user alone."""
     return Path(tempfile.gettempdir(), f"millrace-{os.getuid()}.lock")
+
+
+class _Waits:
+    """Time for which this process has waited for the lock; only one thread of it measures."""
+
+    def __init__(self) -> None:
+        self.total_s = 0.0
+        self._since_s: float | None = None
+
+    def now_s(self) -> float:
+        """Time that this process has waited until now."""
+        return self.total_s + (0.0 if self._since_s is None else time.monotonic() - self._since_s)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the time in the `with` block."""
+        self._since_s = time.monotonic()
+        try:
+            yield
+        finally:
+            self.total_s, self._since_s = self.now_s(), None
+
+
+_WAITS = _Waits()
+
+
+def measuring_clock() -> float:
+    """Return a time [s] that passes as `time.monotonic` does, but not while this process waits for
+    the lock.
+    """
+    return time.monotonic() - _WAITS.now_s()
 
 
 def say_on_stderr(notice: str) -> None:
@@ -75,7 +112,8 @@ def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
             notify(f"{told}; so runs of other users are not waited for")
             return _hold(own_path(), notify, False)
         try:
-            take_lock(handle, partial(_tell, notify, path, handle))
+            with _WAITS.counted():
+                take_lock(handle, partial(_tell, notify, path, handle))
             if _is_still_there(path, handle):
                 sign(handle)
                 return handle
@@ -89,7 +127,33 @@ def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
 
 
 def _tell(notify: Callable[[str], None], path: Path, handle: int) -> None:
-    notify(f"waiting until process {signer(handle)} has finished measuring (lock {path})")
+    number = signer(handle)
+    command = _command_of(number)
+    holder = f"process {number} ({command})" if command else f"process {number}"
+    notify(
+        f"{WAITING}{holder} has finished measuring (lock {path}); Ctrl-C ends this command, and "
+        f"{VARIABLE}=FILE takes another lock: both then measure at once, and disturb each other"
+    )
+
+
+def _command_of(number: str) -> str:
+    """Return the command line of a process, shortened, without its interpreter and folders; "" if
+    it cannot be read.
+    """
+    if not number.isdecimal():
+        return ""
+    try:
+        words = Path("/proc", number, "cmdline").read_text("utf-8", "replace").split("\0")
+    except OSError:
+        return ""
+    words = [word for word in words if word]
+    if len(words) > 1 and Path(words[0]).name.startswith("python"):
+        words = words[1:]
+    if words and "/" in words[0]:
+        words[0] = Path(words[0]).name
+    text = " ".join(words)
+    shown = "".join(each if each.isprintable() else "?" for each in text)
+    return shown if len(shown) <= MOST_SHOWN else f"{shown[: MOST_SHOWN - 3]}..."
 
 
 def _open(path: Path) -> int:

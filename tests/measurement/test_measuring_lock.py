@@ -88,7 +88,29 @@ def test_a_second_measurer_says_that_it_waits_and_goes_on_when_the_first_ends(ho
     with measuring_lock(notice, path):
         assert holder.wait(100) is not None
     assert len(notices) == 1
-    assert f"process {holder.pid} " in notices[0]
+    assert f"process {holder.pid} (-c ?import sys, time" in notices[0]
+    assert "Ctrl-C ends this command" in notices[0] and "MILLRACE_LOCK=FILE" in notices[0]
+
+
+def test_the_clock_of_budgets_stands_still_while_a_process_waits(path, monkeypatch):
+    now_s = 100.0
+    monkeypatch.setattr(lock.time, "monotonic", lambda: now_s)
+    before_s = lock.measuring_clock()
+
+    def wait(handle, waiting):
+        nonlocal now_s
+        now_s += 60.0
+        assert lock.measuring_clock() == before_s
+
+    monkeypatch.setattr(lock, "take_lock", wait)
+    with measuring_lock(pytest.fail, path):
+        now_s += 5.0
+    assert lock.measuring_clock() == before_s + 5.0
+
+
+@pytest.mark.parametrize("number", ["unknown", "999999999", "-1", "1/../self"])
+def test_a_holder_that_cannot_be_looked_up_has_no_command(number):
+    assert lock._command_of(number) == ""
 
 
 def test_a_free_lock_is_taken_without_a_word(path):
@@ -132,9 +154,7 @@ def test_another_user_waits_too(shared):
     words = [sys.executable, "-c", f"{script}\ntake_lock_as_nobody({str(ROOT)!r}, {str(shared)!r})"]
     with measuring_lock(pytest.fail):
         other = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd="/")
-        assert other.stdout.readline().startswith(
-            f"waiting until process {os.getpid()} has finished measuring"
-        )
+        assert other.stdout.readline().startswith(f"waiting until process {os.getpid()} ")
         # as happens to temporary files: the other one sees it, and makes another
         lock_path().unlink()
     assert other.communicate(timeout=100)[0] == "held 65534\n"
