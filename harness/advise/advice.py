@@ -125,7 +125,7 @@ def certainty(advice: Advice) -> str:
     """Return how certain the advice is, in one sentence."""
     final, arm = advice.final, advice.arm
     what = "as good as" if final.by is By.LATENCY else "as fast as"
-    others = [each for each in final.contenders if each is not arm and not each.failure]
+    others = [each for each in final.contenders if each is not arm and not each.is_out]
     if not final.blocks and others:
         return "unknown: the budget ended before the last arms were compared; give it more time"
     if not others:

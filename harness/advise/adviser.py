@@ -93,6 +93,7 @@ class Adviser:
         self._by = asked.by or (By.THROUGHPUT if self._offered is None else By.LATENCY)
         self._left_s = asked.budget_s
         self._run_s = 0.0  # that a run takes, about
+        self._unsettled: dict[str, str] = {}  # simulated arms that do not become stationary
 
     def advise(self) -> Advice:
         """Return the advice. Raises RunFailed if no model can run the graph."""
@@ -115,6 +116,14 @@ class Adviser:
         if len(final.contenders) > 1:
             final.budget_s = self._left_s
             final.compare(execute, self._audience)
+        if not final.leaders:
+            why = [f"{arm.name}: {arm.failure}" for arm in final.contenders if arm.failure]
+            why += [
+                f"{arm.name} was not stationary after {arm.unsettled}"
+                for arm in final.contenders
+                if arm.unsettled
+            ]
+            raise RunFailed("; ".join(why))
         return Advice(
             asked.word,
             asked.given,
@@ -237,6 +246,7 @@ class Adviser:
         found: dict[str, Contender] = {}
         for arm in contenders:
             new = Contender(arm.name, arm.words, arm.run, longest_s=arm.longest_s, notes=arm.notes)
+            new.unsettled = self._unsettled.get(f"{arm.run.model}", "")
             found.setdefault(f"{arm.run.model}", new)
         asked = self._asked
         return Contest(
@@ -253,3 +263,6 @@ class Adviser:
 
     def _spend(self, contest: Contest) -> None:
         self._left_s = max(0.0, self._left_s - contest.elapsed_s)
+        self._unsettled |= {
+            f"{arm.run.model}": arm.unsettled for arm in contest.contenders if arm.unsettled
+        }

@@ -70,10 +70,10 @@ def runs_of(arms: int) -> int:
 
 
 def _ranked(contest: Contest) -> list[Contender]:
-    """Return the arms that have not failed, the best first: those that are left, and then the
+    """Return the arms that can be compared, the best first: those that are left, and then the
     others. Before the first whole block they are ranked by what there is.
     """
-    known = [arm for arm in contest.contenders if not arm.failure]
+    known = [arm for arm in contest.contenders if not arm.is_out]
     if not contest.blocks:
         sign = 1.0 if contest.by is By.LATENCY else -1.0
         return sorted(known, key=lambda arm: sign * (arm.mean(contest.value_of) or sign * math.inf))

@@ -80,6 +80,8 @@ def _tried(advice: Advice) -> list[str]:
         state = (
             "failed"
             if trial.arm.failure
+            else "not stationary"
+            if trial.arm.unsettled
             else "compared to the end"
             if name in finalists
             else f"left out in round {round_}"

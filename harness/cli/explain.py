@@ -12,7 +12,7 @@ from harness.cli.arguments import check_writable
 from harness.cli.extras import need
 from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.errors import UserError
-from harness.measurement.spec import Run, run_of
+from harness.measurement.spec import Run, run_of, until_stationary
 from harness.terminal.output import say
 from harness.terminal.progress_line import ProgressLine
 
@@ -31,7 +31,8 @@ Then it says what bounds the throughput: an operator that one thread at a time e
 such operators without a queue, the source, the CPUs, or the room in queues; and how much of each
 bound is used. docs/how-to/explaining.md explains the columns.
 
-On a simulated machine (--machine) all shares are exact. With --validate, the run is measured and
+On a simulated machine (--machine) all shares are exact, and the run goes on until it is stationary
+(unless --duration, --warmup or --tuples say how long). With --validate, the run is measured and
 also simulated on the profile of this machine, and both are shown side by side.
 
 examples:
@@ -106,6 +107,8 @@ def _records(args: argparse.Namespace) -> list[dict[str, Any]]:
     from harness.measurement.block import run_block
 
     runs = [asked, *([_simulated(asked)] if args.validate else [])]
+    if args.duration is None:
+        runs = [until_stationary(each) for each in runs]
     records = []
     for each in runs:
         with ProgressLine() as line:

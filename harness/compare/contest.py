@@ -1,7 +1,8 @@
 """The runs of a comparison: in random order, each by itself, until the best is known or time is up.
 
 Runs come in blocks of two of each arm (`standing`). After each block the arms that are proven
-worse than all leaders are not run any more. At a paced source each arm also runs at full speed,
+worse than all leaders are not run any more. A simulated arm that does not become stationary has no
+rate of its own: it is marked, not run any more, and never the best. At a paced source each arm also runs at full speed,
 beside each run at the rate: that shows the highest rate which it sustains.
 
 Before the first block each arm may have a run that is explained. It is not compared: reading what
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
-from harness.compare.standing import SAME, ArmRatio, Standing
+from harness.compare.standing import SAME, UNKNOWN, ArmRatio, Standing
 from harness.gate.order import PAIRS
 from harness.measurement.interval import mean_interval
 from harness.measurement.records import rate_of
@@ -48,6 +49,7 @@ class ContestEnd(StrEnum):
     BUDGET = "the budget is used up"
     INTERRUPTED = "interrupted"
     FAILED = "fewer than two arms ran correctly"
+    UNSETTLED = "fewer than two arms became stationary"
 
 
 @dataclass
@@ -61,6 +63,8 @@ class Contender:
     at_full_speed: list[Record] = field(default_factory=list)  # of a paced source
     explained: Record | None = None  # its run with `time_use`; peers have none
     failure: str = ""  # why it is out; "": it is not
+    unsettled: str = ""  # simulated: for how long it ran without becoming stationary; "": it did
+    unsettled_at_full_speed: str = ""  # the same of its runs at full speed
     is_left_out: bool = False  # it seemed worse, and is not run any more (`Contest.narrow`)
     longest_s: float = 0.0  # that a run of it took
     notes: list[str] = field(default_factory=list)  # what a reader should know
@@ -69,6 +73,11 @@ class Contender:
         """Return the mean of a quantity over its runs; None if no run has it."""
         known = [each for each in map(value, self.records) if each is not None]
         return statistics.fmean(known) if known else None
+
+    @property
+    def is_out(self) -> bool:
+        """True if it cannot be compared."""
+        return bool(self.failure or self.unsettled)
 
     @property
     def throughput(self) -> tuple[float, float, float] | None:
@@ -148,13 +157,13 @@ class Contest:
     @property
     def running(self) -> list[Contender]:
         """Arms that have not failed, and are not left out."""
-        return [each for each in self.contenders if not (each.failure or each.is_left_out)]
+        return [each for each in self.contenders if not (each.is_out or each.is_left_out)]
 
     @property
     def leaders(self) -> list[Contender]:
         """Arms of which one is the best; the one that seems best comes first."""
-        by_name = {each.name: each for each in self.contenders}
-        return [by_name[name] for name in self._leaders]
+        by_name = {each.name: each for each in self.contenders if not each.is_out}
+        return [by_name[name] for name in self._leaders if name in by_name]
 
     def value_of(self, record: Record) -> float | None:
         """Return what a run is compared by; None if it has none above 0."""
@@ -163,15 +172,18 @@ class Contest:
     @property
     def decided(self) -> bool:
         """True if something is proven: an arm is worse than the best."""
-        return len(self._leaders) < len(self.running)
+        return len(self.leaders) < len(self.running)
 
     def to_best(self, arm: Contender) -> ArmRatio:
         """Return how many times as good an arm is as the best one, with the ends of the interval.
         The estimate is 1 for the first leader.
         """
-        if self._leaders == [arm.name]:
+        leaders = [each.name for each in self.leaders]
+        if not leaders or arm.is_out:
+            return UNKNOWN
+        if leaders == [arm.name]:
             return SAME
-        return self.standing.to_best(arm.name, self._leaders)
+        return self.standing.to_best(arm.name, leaders)
 
     def compare(self, execute: Execute, audience: Audience) -> None:
         """Run the arms until the best is known or the budget is used up. An interrupt ends it, and
@@ -213,6 +225,7 @@ class Contest:
             run = replace(arm.run, explained=True, order_in_block=place)
             record, _ = self._done(arm, run, self.by, "what its threads do", execute, audience)
             arm.explained = None if arm.failure else record
+            self._end_if_too_few()
             audience.ran()
 
     def _has_time_for(self, arm: Contender) -> bool:
@@ -229,7 +242,7 @@ class Contest:
         self._draw.shuffle(order)
         values: dict[str, list[float]] = defaultdict(list)
         for place, (arm, full) in enumerate(order):
-            if arm.failure:
+            if arm.is_out or (full and arm.unsettled_at_full_speed):
                 continue
             if not self._has_time_for(arm):
                 return
@@ -240,12 +253,17 @@ class Contest:
         whole = {name: tuple(each) for name, each in values.items() if len(each) == PAIRS}
         self.standing.add(whole)  # type: ignore[arg-type]
         self.blocks += 1
-        if len(self.running) < min(2, len(self.contenders)):
-            self.ended = ContestEnd.FAILED
+        self._end_if_too_few()
         self._leaders = self.standing.leaders([each.name for each in self.running])
         if len(self._leaders) == 1 and self.ended is None:
             self.ended = ContestEnd.KNOWN
         audience.ran()
+
+    def _end_if_too_few(self) -> None:
+        """End the comparison if fewer than two of its arms can be compared."""
+        if len(self.running) < min(2, len(self.contenders)):
+            unsettled = any(arm.unsettled for arm in self.contenders)
+            self.ended = ContestEnd.UNSETTLED if unsettled else ContestEnd.FAILED
 
     def _run(
         self, arm: Contender, full: bool, place: int, execute: Execute, audience: Audience
@@ -256,9 +274,9 @@ class Contest:
         by = By.THROUGHPUT if full else self.by
         what = "at full speed" if full else ""
         record, value = self._done(arm, run, by, what, execute, audience)
-        if not arm.failure:
+        if not (arm.is_out or (full and arm.unsettled_at_full_speed)):
             runs.append(record)
-        return value
+        return None if arm.is_out else value
 
     def _done(
         self, arm: Contender, run: Run, by: By, what: str, execute: Execute, audience: Audience
@@ -271,9 +289,21 @@ class Contest:
         value = _value(record, by)
         if record["error"] is not None or not record["correct"]:
             arm.failure = (record["error"] or "not correct").splitlines()[0]
+        elif run.simulated and not record["settled"]:
+            if run.full_speed:
+                arm.unsettled_at_full_speed = _length_of(run, record)
+            else:
+                arm.unsettled = _length_of(run, record)
         elif value is None:
             arm.failure = "no tuple arrived in the measured window"
         return record, value
+
+
+def _length_of(run: Run, record: Record) -> str:
+    """Return how long a simulated run was, at most, for a sentence."""
+    if run.events is not None and not getattr(run.model, "elastic", False):
+        return f"{run.events:,} events"
+    return f"{record['warmup_s'] + record['duration_s']:.3g} s of virtual time"
 
 
 def keeps_up(arm: Contender, offered_per_s: float) -> bool | None:

@@ -12,7 +12,13 @@ from harness.experiments.experiment import Arm
 from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place
-from harness.measurement.spec import VIRTUAL_DURATION_S, PeerModel, Run, virtual_period_s
+from harness.measurement.spec import (
+    VIRTUAL_DURATION_S,
+    PeerModel,
+    Run,
+    until_stationary,
+    virtual_period_s,
+)
 
 if TYPE_CHECKING:
     from harness.measurement.subject import Subject
@@ -23,7 +29,9 @@ PERIOD_S = SHORTEST_S  # of laws: a run of an elastic arm takes dozens of period
 
 @dataclass(frozen=True)
 class RunTerms:
-    """Terms that all runs of a call have in common. A length that is None is the usual one."""
+    """Terms that all runs of a call have in common. A length that is None is the usual one:
+    simulated runs go on until they are stationary, by the rule of experiments.
+    """
 
     place: Place
     experiment: str
@@ -37,14 +45,15 @@ class RunTerms:
 
     def run_of(self, arm: Arm, subject: Subject) -> Run:
         """Return the run of an arm on a graph."""
+        asked_s = arm.duration_s or self.duration_s
         usual_s = VIRTUAL_DURATION_S if self.place.simulated else DURATION_S
         usual_period_s = virtual_period_s(arm.model) if self.place.simulated else PERIOD_S
-        return Run(
+        run = Run(
             subject.topology,
             subject.given,
             arm.model,
             self.place,
-            duration_s=arm.duration_s or self.duration_s or usual_s,
+            duration_s=asked_s or usual_s,
             period_s=self.period_s or usual_period_s,
             warmup=self.warmup,
             constants=self.constants,
@@ -57,6 +66,7 @@ class RunTerms:
             allow_threads=self.allow_threads,
             profile=self.profile,
         )
+        return run if asked_s is not None else until_stationary(run)
 
 
 def graph_of(subject: Subject, terms: RunTerms) -> Graph:

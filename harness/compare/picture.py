@@ -49,7 +49,7 @@ def figure_of_contests(contests: Sequence[Contest]) -> Figure:
 
 
 def _draw(axes: Axes, contest: Contest) -> None:
-    arms = [arm for arm in in_order(contest) if not arm.failure]
+    arms = [arm for arm in in_order(contest) if not arm.is_out]
     for place, arm in enumerate(arms):
         ratio = contest.to_best(arm)
         color = style.of_model(arm.run.model.name).color

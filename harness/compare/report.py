@@ -42,6 +42,8 @@ def _interval(contest: Contest, arm: Contender) -> str:
 def _standing(contest: Contest, arm: Contender) -> str:
     if arm.failure:
         return "failed"
+    if arm.unsettled:
+        return "not stationary"
     if not contest.decided:
         return MISSING
     if arm not in contest.leaders:
@@ -113,12 +115,12 @@ def table_of(contest: Contest) -> tuple[list[str], list[list[str]]]:
 
 
 def in_order(contest: Contest) -> list[Contender]:
-    """Return the arms, the best one first and failed ones last."""
+    """Return the arms, the best one first and those that cannot be compared last."""
 
     def place(arm: Contender) -> tuple[bool, bool, float]:
         ratio = contest.to_best(arm).estimate
         worth = 0.0 if math.isnan(ratio) else ratio
-        return bool(arm.failure), arm not in contest.leaders, -worth
+        return arm.is_out, arm not in contest.leaders, -worth
 
     return sorted(contest.contenders, key=place)
 
@@ -167,6 +169,8 @@ def sentence(contest: Contest) -> str:
     running, leaders = contest.running, contest.leaders
     if contest.ended is ContestEnd.FAILED:
         return "nothing is compared: fewer than two arms ran correctly"
+    if contest.ended is ContestEnd.UNSETTLED:
+        return f"nothing is compared{_of_unsettled(contest)}{_by_simulation(contest)}"
     if not contest.decided:
         return _undecided(contest)
     best, *others = leaders
@@ -178,7 +182,13 @@ def sentence(contest: Contest) -> str:
         found = f"{best.words} is {_listed(told)}"
     if others:
         found += f"; {_listed([arm.words for arm in others])} cannot be distinguished from it"
-    return found + _by_simulation(contest)
+    return found + _of_unsettled(contest) + _by_simulation(contest)
+
+
+def _of_unsettled(contest: Contest) -> str:
+    """Return the arms that did not become stationary, as the end of a sentence; "" for none."""
+    names = [arm.words for arm in contest.contenders if arm.unsettled]
+    return f"; {_listed(names)} did not become stationary" if names else ""
 
 
 def _worse(contest: Contest, arm: Contender) -> str:
@@ -204,7 +214,8 @@ def _undecided(contest: Contest) -> str:
             reason += f"; --budget {math.ceil(about_s / 60)}m may do"
         else:
             reason += "; give it more time, fewer arms or a shorter --duration"
-    return f"{names} cannot be distinguished: {reason}{_by_simulation(contest)}"
+    found = f"{names} cannot be distinguished: {reason}{_of_unsettled(contest)}"
+    return found + _by_simulation(contest)
 
 
 def _blocks(contest: Contest) -> str:
@@ -222,6 +233,16 @@ def notes(contest: Contest) -> list[str]:
     for arm in contest.contenders:
         if arm.failure:
             found.append(f"{arm.name} is left out: {arm.failure}")
+        if arm.unsettled:
+            found.append(
+                f"{arm.name}: not stationary after {arm.unsettled}, so it has no rate to compare; "
+                "shorter queues (queue_capacity=64) become stationary sooner"
+            )
+        if arm.unsettled_at_full_speed:
+            found.append(
+                f"{arm.name}: its highest rate is not known: at full speed it was not stationary "
+                f"after {arm.unsettled_at_full_speed}"
+            )
         found += [f"{arm.name}: {note}" for note in arm.notes]
         unsettled = len(arm.records) - arm.settled
         if unsettled:

@@ -50,6 +50,7 @@ class ArmRatio(NamedTuple):
 
 
 SAME = ArmRatio(1.0, 1.0, 1.0)
+UNKNOWN = ArmRatio(math.nan, 0.0, math.inf)
 
 
 def level_of_pair(arms: int, alpha: float) -> float:

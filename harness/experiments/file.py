@@ -21,7 +21,7 @@ from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
 from harness.measurement.block import Narrowing
-from harness.measurement.spec import PERIOD_S, PeerModel, level_of
+from harness.measurement.spec import EVENTS, PERIOD_S, PeerModel, level_of
 from harness.models import MODELS, OPTIONS, pool_of, with_level
 from harness.models.schemas import arm_entry
 
@@ -36,11 +36,6 @@ OVERRIDES = (
     "queue_capacity",
 )
 """Settings that a size of an experiment may override, and a machine of a size again."""
-
-EVENTS = 50_000_000
-"""Most events of a simulated run that goes on until it is stationary, unless a profile or an
-experiment has another number. They take about ten seconds of CPU time.
-"""
 
 SPREAD = 1.3
 """Upper over lower end of an interval, at most, where `most_repeats` asks for narrow ones and an

@@ -82,10 +82,16 @@ def explain(record: Mapping[str, Any]) -> RunExplanation:
         bounds=tuple(bounds),
         critical_path=tuple(operator.name for operator in path),
         path_ns=sum(operator.tuple_ns for operator in path),
-        sentences=tuple(sentences(shares, operators, threads, bounds, use)),
+        sentences=(*sentences(shares, operators, threads, bounds, use), *_of_transient(record)),
         counters=use["counters"],
         counters_problem=use["counters_problem"],
     )
+
+
+def _of_transient(record: Mapping[str, Any]) -> list[str]:
+    if record.get("settled", True):
+        return []
+    return ["the run was not stationary when it was measured: longer runs may have other shares"]
 
 
 def _title(record: Mapping[str, Any]) -> str:

@@ -128,7 +128,7 @@ def observe(
     announce("starting")
     engine.start()
     try:
-        seen = _measure(engine, run, graph.flow(), phase_begins, controller)
+        seen = _measure(engine, run, graph.flow(), phase_begins, controller, explained)
         seen.time_use = explained.end() if explained is not None else None
     except BaseException:
         engine.stop(drain=False, timeout_s=STOP_S)
@@ -149,14 +149,22 @@ def observe(
 
 
 def _measure(
-    engine: Engine, run: Run, flow: Flow, announce: Announce, controller: Controller | None
+    engine: Engine,
+    run: Run,
+    flow: Flow,
+    announce: Announce,
+    controller: Controller | None,
+    explained: ExplainedWindow | None,
 ) -> Observation:
     """Warm up and measure; the engine runs before and after."""
     if run.tuples is not None:
         return _bounded(engine, run, announce, controller)
     if controller is None and run.events is not None:
         announce("warming up")
-        settling = settle(engine, run.events, flow)
+        keep = explained.keep if explained is not None else None
+        settling = settle(engine, run.events, flow, after=keep)
+        if explained is not None:
+            explained.begin_after(len(settling.before))
         return Observation(settling.window, settling.before, settled=settling.settled)
     return _timed(engine, run, flow, announce, controller)
 
@@ -404,15 +412,24 @@ def is_warm(samples: Sequence[Sample], copies: int | None) -> bool:
     )
 
 
-def settle(engine: SimulatedEngine, events: int, flow: Flow, *, measures: bool = True) -> Settling:
+def settle(
+    engine: SimulatedEngine,
+    events: int,
+    flow: Flow,
+    *,
+    measures: bool = True,
+    after: Callable[[], None] | None = None,
+) -> Settling:
     """Let a simulated run become stationary, for so many events at most. `measures`: its rate is
-    wanted, and not only a state to begin from.
+    wanted, and not only a state to begin from. `after` is called after each sample.
     """
     settling = Settling(flow, engine.queue_capacity, measures=measures)
     shortest, left = max(events // SHORTEST_OF_EVENTS, 1), events
     while left > 0 and not settling.settled and not engine.finished():
         length = min(left, max(shortest, settling.events // SAMPLES_AT_LEAST))
         settling.step(engine.sample_events(length), length)
+        if after is not None:
+            after()
         left -= length
     return settling
 

@@ -39,6 +39,11 @@ one, and a period then tells nothing of the others.
 # of a simulated run, whose length in real time nobody knows; it has a bound on events besides
 SIMULATION_TIMEOUT_S = 3600.0
 
+EVENTS = 50_000_000
+"""Most events of a simulated run that goes on until it is stationary, unless another number is
+given. They take about ten seconds of CPU time.
+"""
+
 # that the measured window of a run with an elastic pool has at least; a guess (P17 §5: 25 s,
 # periods of 10)
 WINDOW_PERIODS = 5
@@ -56,6 +61,17 @@ MAX_SLUG = 200
 def virtual_period_s(model: Model | PeerModel) -> float:
     """Return the period of control laws in a simulated run unless one is asked for [virtual s]."""
     return max(VIRTUAL_PERIOD_S, MIN_QUANTA_PER_PERIOD * getattr(model, "quantum_ms", 0.0) / 1000)
+
+
+def until_stationary(run: Run) -> Run:
+    """Return a simulated run that goes on until it is stationary, for `EVENTS` at most, in place of
+    a time. Runs with a control law, and those with a warm-up of fixed length or a number of tuples,
+    are as they were.
+    """
+    is_timed = run.tuples is None and run.warmup == "auto"
+    if not run.simulated or getattr(run.model, "elastic", False) or not is_timed:
+        return run
+    return replace(run, events=EVENTS)
 
 
 @dataclass(frozen=True)

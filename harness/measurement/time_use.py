@@ -41,12 +41,22 @@ class ExplainedWindow:
         self._engine = engine
         self._counters = None if run.simulated else PerfCounters()
         self._use: TimeUse | None = None
+        self._looks: list[TimeUse] = []
         self._counts: dict[str, int] = {}
 
     def begin(self) -> None:
         """The window begins."""
         self._use = self._engine.time_use()
         self._counts = self._counters.read() if self._counters is not None else {}
+
+    def keep(self) -> None:
+        """Keep what threads have done until now: the window may begin here."""
+        self._looks.append(self._engine.time_use())
+
+    def begin_after(self, count: int) -> None:
+        """The window has begun after so many calls of `keep`; 0: with the run."""
+        self._use = self._looks[count - 1] if count else None
+        self._looks.clear()
 
     def end(self) -> WindowUse:
         """The window ends: return what was read. The window of a run that is over by itself is all

@@ -48,6 +48,16 @@ def test_it_says_which_arm_is_the_fastest(capsys, tmp_path):
     assert Counter(record["arm"] for record in records) == {"manual": 7, "dynamic-2": 7}
 
 
+def test_arms_that_are_not_stationary_at_the_bound_are_marked(capsys, monkeypatch):
+    from harness.measurement import spec
+
+    monkeypatch.setattr(spec, "EVENTS", 2000)
+    assert main([*XEON[:-2], "--set", "cost=30000", *ARMS]) == 0
+    out = capsys.readouterr().out
+    assert "dynamic-2: not stationary after 2,000 events" in out
+    assert out.rstrip().splitlines()[-1].startswith("nothing is compared; ")
+
+
 def test_several_values_make_a_comparison_of_each(capsys):
     assert main([*XEON, "--set", "cost=1,10000", *ARMS, "--export", "json"]) == 0
     first, second = json.loads(capsys.readouterr().out)

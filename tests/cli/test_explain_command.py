@@ -34,6 +34,14 @@ def test_the_report_says_what_bounds_the_run_first(made, capsys):
     assert "hardware counters" not in printed
 
 
+def test_a_run_that_is_not_stationary_at_its_bound_is_marked(capsys, monkeypatch):
+    from harness.measurement import spec
+
+    monkeypatch.setattr(spec, "EVENTS", 2000)
+    assert main([*RUN, "--set", "cost=30000", "--model", "dedicated"]) == 0
+    assert "* the run was not stationary when it was measured" in capsys.readouterr().out
+
+
 def test_the_rows_of_the_table_by_thread_add_up(made, capsys):
     main(["explain", "--replay", str(made["record"])])
     lines = capsys.readouterr().out.splitlines()

@@ -8,7 +8,7 @@ from harness.compare.contest import By, Contender, Contest
 from harness.measurement.spec import run_of
 
 
-def made_record(run, rate, *, p99=1e6, sent=None, error=None):
+def made_record(run, rate, *, p99=1e6, sent=None, error=None, settled=True):
     sample = {"elapsed_s": 1.0, "source_tuples_per_s": rate if sent is None else sent}
     return {
         "arm": run.arm,
@@ -16,7 +16,8 @@ def made_record(run, rate, *, p99=1e6, sent=None, error=None):
         "latency_ns": {"p50": p99 / 2, "p99": p99},
         "correct": error is None,
         "error": error,
-        "settled": True,
+        "settled": settled,
+        "warmup_s": 0.0,
         "simulation": None,
         "samples": [sample],
         "cpu_seconds": 1.5,
@@ -54,9 +55,14 @@ class Host:
         return self.make(run, self.truth[run.arm] * self.draw.lognormvariate(0.0, self.noise))
 
 
-def contest(host, *, budget_s=1000.0, by=By.THROUGHPUT, alpha=0.05, offered=None, cost=1):
+def contest(
+    host, *, budget_s=1000.0, by=By.THROUGHPUT, alpha=0.05, offered=None, cost=1, machine="local"
+):
+    where = {"machine": machine} if machine == "local" else {"machine": machine, "events": 5000}
     arms = [
-        Contender(name, f"arm {name}", run_of("pipeline", {"cost": cost}, "manual", arm=name))
+        Contender(
+            name, f"arm {name}", run_of("pipeline", {"cost": cost}, "manual", arm=name, **where)
+        )
         for name in host.truth
     ]
     return Contest(

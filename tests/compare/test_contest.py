@@ -103,6 +103,70 @@ def test_an_interrupt_keeps_what_was_found():
     assert "interrupted after 1 block" in report.sentence(made)
 
 
+# -- simulated arms that do not become stationary --------------------------------------------------
+
+
+def without(*names, full_speed=False):
+    """Runs of which those of some arms are not stationary."""
+
+    def make(run, rate):
+        settled = run.arm not in names or run.full_speed is not full_speed
+        return made_record(run, rate, settled=settled, sent=200.0)
+
+    return make
+
+
+def test_a_simulated_arm_that_is_not_stationary_is_marked_and_never_the_best():
+    made, host = compared({"a": 100.0, "b": 500.0, "c": 90.0}, make=without("b"), machine="xeon")
+    assert [arm.name for arm in made.leaders] == ["a"]
+    assert Counter(run.arm for run in host.runs)["b"] == 1
+    assert report.table_of(made)[1][-1][:4] == ["b", "-", "-", "not stationary"]
+    assert "arm b did not become stationary (simulated on xeon)" in report.sentence(made)
+    assert any(note.startswith("b: not stationary after 5,000") for note in report.notes(made))
+    rows = json.loads(export([made], "json"))[0]["arms"]
+    assert {row["arm"]: (row["stationary"], row["may_be_best"]) for row in rows} == {
+        "a": (True, True), "b": (False, False), "c": (True, False),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("names", ["ab", "abc"])
+def test_fewer_than_two_stationary_arms_are_no_comparison(names):
+    made, _ = compared({"a": 1.0, "b": 2.0, "c": 3.0}, make=without(*names), machine="xeon")
+    assert made.ended is ContestEnd.UNSETTLED
+    assert report.sentence(made).startswith("nothing is compared; arm a")
+    assert not any(row[3] == "best" for row in report.table_of(made)[1])
+
+
+def test_an_arm_that_is_not_stationary_when_it_is_explained_is_not_run_again():
+    host = Host({"a": 100.0, "b": 500.0, "c": 90.0}, make=without("b"))
+    made = replace(contest(host, machine="xeon"), explains=True)
+    made.compare(host.execute, Silent())
+    assert Counter(run.arm for run in host.runs)["b"] == 1
+    assert [arm.name for arm in made.leaders] == ["a"]
+
+
+def test_a_rate_at_full_speed_that_is_not_stationary_is_none():
+    unsettled = without("b", full_speed=True)
+    made, host = compared({"a": 1.0, "b": 2.0}, make=unsettled, machine="xeon", offered=200.0)
+    assert [arm.name for arm in made.leaders] == ["b"]
+    rows = {arm.name: arm.sustained for arm in made.contenders}
+    assert rows["a"] is not None and rows["b"] is None
+    assert sum(run.full_speed for run in host.runs if run.arm == "b") == 1
+    assert any("b: its highest rate is not known" in note for note in report.notes(made))
+
+
+def test_real_runs_that_have_not_settled_are_compared_and_noted():
+    made, _ = compared({"a": 1.0, "b": 2.0}, make=without("b"))
+    assert [arm.name for arm in made.leaders] == ["b"]
+    assert any("had not settled" in note for note in report.notes(made))
+
+
+def test_no_arm_that_ran_correctly_is_said_without_a_ratio():
+    made, _ = compared({"a": 0.0, "b": 0.0})
+    assert made.ended is ContestEnd.FAILED
+    assert all(row[1] == report.MISSING for row in report.table_of(made)[1])
+
+
 # -- a paced source --------------------------------------------------------------------------------
 
 
