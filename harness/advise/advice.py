@@ -12,6 +12,8 @@ from harness.advise.costs import GraphCosts
 from harness.advise.halving import Screening
 from harness.compare.contest import By, Contender, Contest
 from harness.compare.standing import ArmRatio
+from harness.compare.would_help import MOST_S, budget_text, clearly_out, is_open, more_of
+from harness.experiments.arms import option_of
 from harness.models import OPTIONS
 from harness.models.option import Flag, Settings
 
@@ -99,11 +101,32 @@ class Advice:
     @property
     def command(self) -> str:
         """The command line that runs the arm."""
-        words = ["millrace", "run", self.subject]
+        model = ["--model", self.arm.run.model.name, *options_of_arm(self.arm)]
+        return shlex.join([*self._of_graph("run"), *model, *self.terms])
+
+    @property
+    def would_help(self) -> str:
+        """What would help if the best of the last arms is not known; "": it is."""
+        final = self.final
+        if not is_open(final):
+            return ""
+        needed_s = final.elapsed_s + more_of(final)
+        if needed_s > MOST_S:
+            return "nothing: the last arms differ too little to be told apart within a day"
+        out = clearly_out(final)
+        arms = [arm for arm in final.leaders if arm not in out]
+        if len(arms) < 2:
+            arms = final.leaders
+        options = [word for arm in arms for word in option_of(arm.name, arm.run.model)]
+        words = [*self._of_graph("compare"), *options, *self.terms]
+        return f"{shlex.join(words)} --budget {budget_text(needed_s)}"
+
+    def _of_graph(self, command: str) -> list[str]:
+        """Return the words of a command for the graph."""
+        words = ["millrace", command, self.subject]
         for name, value in self.given.items():
             words += ["--set", f"{name}={value}"]
-        words += ["--model", self.arm.run.model.name, *options_of_arm(self.arm), *self.terms]
-        return shlex.join(words)
+        return words
 
 
 def options_of_arm(arm: Contender) -> list[str]:
@@ -164,6 +187,7 @@ def to_mapping(advice: Advice, words: Sequence[str], bound: str | None) -> dict[
         found = ranks.get(trial.arm.name)
         return {
             "arm": trial.arm.name,
+            "options": shlex.join(option_of(trial.arm.name, trial.arm.run.model)),
             "words": trial.arm.words,
             "bound_per_s": found.bound_per_s if found else None,
             "to_best": trial.to_best or None,
@@ -197,6 +221,7 @@ def to_mapping(advice: Advice, words: Sequence[str], bound: str | None) -> dict[
         "is_distinguished": not advice.rivals,
         "not_distinguished_from": [arm.name for arm in advice.rivals],
         "certainty": certainty(advice),
+        "would_help": advice.would_help or None,
         "bound": bound,
         "in_your_runtime": list(words),
         "rests_on": list(advice.rests_on),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.advise.advice import Advice, certainty, ratio_text
 from harness.advise.costs import GraphCosts
 from harness.compare.contest import By
-from harness.compare.report import heading, notes
+from harness.compare.report import arm_lines, heading, notes
 from harness.measurement.period_text import short
 
 MOST_ROWS = 12
@@ -22,6 +22,7 @@ def lines_of(advice: Advice, words: Sequence[str], bound: str | None) -> list[st
         *_costs(advice.costs),
         "",
         *_tried(advice),
+        *arm_lines([trial.arm for trial in advice.tried]),
         "",
         f"advice: {advice.arm.words}",
         f"  {advice.command}",
@@ -35,6 +36,7 @@ def lines_of(advice: Advice, words: Sequence[str], bound: str | None) -> list[st
         "",
         "this rests on:",
         *[f"* {line}" for line in (*advice.rests_on, *notes(final))],
+        *(["", f"what would help: {advice.would_help}"] if advice.would_help else []),
     ]
 
 

@@ -19,7 +19,7 @@ from harness.cli.arguments import (
     check_writable,
 )
 from harness.cli.compare_progress import stage
-from harness.cli.contest_arguments import add_contest_arguments
+from harness.cli.contest_arguments import add_contest_arguments, tell_waiting
 from harness.cli.lengths import add_allow_threads_argument, add_duration_argument
 from harness.cli.parser import add_old_spelling
 from harness.cli.place import add_place_arguments, parse_constants
@@ -33,9 +33,9 @@ from harness.explain import explain
 from harness.files.whole import write_whole
 from harness.graph import Graph
 from harness.machines.place import Place, find_place
-from harness.measurement.lock import measuring_lock
+from harness.measurement.lock import measuring_clock, measuring_lock
 from harness.measurement.subject import find_subject
-from harness.terminal.output import say, tell
+from harness.terminal.output import say
 
 SUMMARY = "say which threading model, threads, queues and replicas a graph should have"
 
@@ -108,11 +108,12 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("name a topology or a graph file, or a table of costs with --from")
     if args.costs is not None and not args.costs.endswith(".csv"):
         raise UserError(f"--from must name a file ending in .csv, not {args.costs!r}")
-    asked = _asked(args)
-
-    simulated = _simulable(args, asked)
+    began_s = measuring_clock()
+    simulated = _simulable(args, _asked(args))
+    spent_s = measuring_clock() - began_s  # by profiles of this machine
+    simulated = replace(simulated, budget_s=max(0.0, args.budget - spent_s))
     with (
-        nullcontext() if asked.terms.place.simulated else measuring_lock(tell),
+        nullcontext() if asked.terms.place.simulated else measuring_lock(tell_waiting),
         stage("millrace advise") as audience,
     ):
         advice = Adviser(simulated, audience).advise()
@@ -158,7 +159,7 @@ def _simulable(args: argparse.Namespace, asked: Asked) -> Asked:
     simulated.
     """
     place, graph = asked.terms.place, asked.graph
-    profile = profile_of_asked(args, place, asked.subject, graph)
+    profile = profile_of_asked(args, place, asked.subject, graph, tell_waiting)
     if not profile:
         return replace(asked, rests_on=tuple(_of_here(asked))) if place.simulated else asked
     from harness.measurement.profiling import load_profile
@@ -182,7 +183,7 @@ def _of_here(asked: Asked) -> Iterator[str]:
     here = replace(asked.terms, place=Place(), constants={}, duration_s=None)
     there = replace(here, place=find_place("local", simulated=True))
     rates = []
-    for terms, lock in ((here, measuring_lock(tell)), (there, nullcontext())):
+    for terms, lock in ((here, measuring_lock(tell_waiting)), (there, nullcontext())):
         try:
             made = next(entrants(replace(asked, terms=terms), PROFILED))
         except (StopIteration, UserError):

@@ -17,7 +17,7 @@ from harness.cli.arguments import (
     check_writable,
 )
 from harness.cli.compare_progress import stage
-from harness.cli.contest_arguments import add_contest_arguments
+from harness.cli.contest_arguments import add_contest_arguments, tell_waiting
 from harness.cli.extras import need
 from harness.cli.lengths import add_length_arguments
 from harness.cli.parser import add_old_spelling
@@ -30,6 +30,7 @@ from harness.compare.standing import ALPHA
 from harness.errors import RunFailed, UserError
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
+from harness.measurement.lock import measuring_clock, measuring_lock
 from harness.measurement.spec import Run
 from harness.models import MODELS
 from harness.terminal.output import say, tell
@@ -124,15 +125,15 @@ def run(args: argparse.Namespace) -> int:
     written.
     """
     _check_outputs(args)
+    began_s = measuring_clock()
     contests = list(_contests(args))
-    from harness.measurement.lock import measuring_lock
 
     try:
         with (
-            nullcontext() if contests[0].simulated else measuring_lock(tell),
+            nullcontext() if contests[0].simulated else measuring_lock(tell_waiting),
             stage("millrace compare") as audience,
         ):
-            left_s = args.budget
+            left_s = max(0.0, args.budget - (measuring_clock() - began_s))  # graphs are profiled
             for place, contest in enumerate(contests):
                 contest.budget_s = left_s / (len(contests) - place)
                 audience.begin(contest)
@@ -180,7 +181,7 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
     for values in choices:
         subject = find_subject(args.topology, dict(zip(swept, values, strict=True)), args.seed)
         graph = graph_of(subject, terms)
-        if profile := profile_of_asked(args, place, subject, graph):
+        if profile := profile_of_asked(args, place, subject, graph, tell_waiting):
             terms = replace(terms, profile=profile)
             graph = graph_of(subject, terms)
         runs = [(arm, words, terms.run_of(arm, subject)) for arm, words in arms]
@@ -199,6 +200,7 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
             zlib.crc32(f"{args.seed}/{subject.cell}".encode()),
             offered,
             explains=True,
+            whole_budget_s=args.budget,
         )
 
 

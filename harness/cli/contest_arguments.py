@@ -6,8 +6,16 @@ import argparse
 
 from harness.cli.arguments import add_seed_argument, span
 from harness.compare.contest import By
+from harness.measurement.lock import WAITING
+from harness.terminal.output import tell
 
 BUDGET_S = 300.0
+
+
+def tell_waiting(notice: str) -> None:
+    """Show a notice of the measuring lock, and that a budget does not count the wait."""
+    counted = "; the wait does not count against --budget" if notice.startswith(WAITING) else ""
+    tell(f"{notice}{counted}")
 
 
 def add_contest_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +30,8 @@ def add_contest_arguments(parser: argparse.ArgumentParser) -> None:
         type=span,
         default=BUDGET_S,
         metavar="TIME",
-        help="longest time for all, such as 90s, 3m or 1h (default: 5m)",
+        help="longest time of the whole command, profiles included, such as 90s, 3m or 1h; a run "
+        "that has begun is finished, and waiting until others have measured does not count "
+        "(default: 5m)",
     )
     add_seed_argument(parser, "what the topology draws at random, and of the order of the runs")

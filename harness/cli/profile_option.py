@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from harness.errors import UserError
 from harness.graph import Graph
@@ -21,9 +22,15 @@ def add_profile_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def profile_of_asked(args: argparse.Namespace, place: Place, subject: Subject, graph: Graph) -> str:
+def profile_of_asked(
+    args: argparse.Namespace,
+    place: Place,
+    subject: Subject,
+    graph: Graph,
+    notify: Callable[[str], None] = tell,
+) -> str:
     """Return the file with what users' operators cost where a graph is simulated; "" if it needs
-    none. A graph file without one is profiled on this machine.
+    none. A graph file without one is profiled on this machine; `notify` is told if that has to wait.
 
     Raises UserError for a graph that cannot be simulated, or a profile of another one, and
     RunFailed if the graph cannot be profiled.
@@ -43,6 +50,6 @@ def profile_of_asked(args: argparse.Namespace, place: Place, subject: Subject, g
         return ""
     check_simulable(graph)
     tell(f"millrace: profiles {graph.name} on this machine first, for some 6 seconds")
-    file = profile_here(graph, subject.cell, tell)
+    file = profile_here(graph, subject.cell, notify)
     tell(f"millrace: kept what its operators cost here; use it again with --profile {file}")
     return str(file)

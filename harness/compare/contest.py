@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 import statistics
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from typing import Any, Protocol
 from harness.compare.standing import SAME, UNKNOWN, ArmRatio, Standing
 from harness.gate.order import PAIRS
 from harness.measurement.interval import mean_interval
+from harness.measurement.lock import measuring_clock
 from harness.measurement.records import rate_of
 from harness.measurement.spec import PeerModel, Run
 
@@ -111,7 +111,8 @@ class Audience(Protocol):
 class Contest:
     """Comparison of arms on one graph with one set of parameters.
 
-    `budget_s` counts from the first run. `offered_per_s`: rate of all paced sources together; None
+    `budget_s` counts from the first run; `whole_budget_s` is that of the call, in which other things
+    had a part; None: all of it. `offered_per_s`: rate of all paced sources together; None
     if they send as fast as they can. `explains`: each arm first has a run that is explained.
     """
 
@@ -124,11 +125,12 @@ class Contest:
     seed: int
     offered_per_s: float | None = None
     explains: bool = False
+    whole_budget_s: float | None = None
     blocks: int = 0
     ended: ContestEnd | None = None
     started_s: float | None = None
     finished_s: float | None = None
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = measuring_clock
 
     def __post_init__(self) -> None:
         names = [each.name for each in self.contenders]
@@ -153,6 +155,11 @@ class Contest:
         if self.started_s is None:
             return 0.0
         return (self.finished_s or self.clock()) - self.started_s
+
+    @property
+    def asked_s(self) -> float:
+        """Budget of the call [s]."""
+        return self.budget_s if self.whole_budget_s is None else self.whole_budget_s
 
     @property
     def running(self) -> list[Contender]:

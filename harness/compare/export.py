@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.compare.contest import Contender, Contest
 from harness.compare.report import bounds, cpus_used, heading, in_order, notes, sentence, table_of
+from harness.experiments.arms import option_of
 from harness.explain import explain
 from harness.measurement.records import rate_of
 
@@ -41,6 +43,7 @@ def row_of(contest: Contest, arm: Contender) -> Row:
 
     return {
         "arm": arm.name,
+        "options": shlex.join(option_of(arm.name, arm.run.model)),
         "compared_by": str(contest.by),
         "to_best": _finite(ratio.estimate),
         "to_best_low": _finite(ratio.low),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.compare.contest import By, Contender, Contest, ContestEnd, keeps_up
+from harness.compare.would_help import help_of
+from harness.experiments.arms import option_of
 from harness.experiments.config import clock
 from harness.measurement.interval import FEWEST_FOR_INTERVAL
 from harness.measurement.period_text import short
@@ -203,17 +206,12 @@ def _undecided(contest: Contest) -> str:
     names = _listed([arm.words for arm in contest.running])
     why = {
         ContestEnd.INTERRUPTED: "interrupted",
-        ContestEnd.BUDGET: f"the budget of {clock(contest.budget_s)} is used up",
+        ContestEnd.BUDGET: f"the budget of {clock(contest.asked_s)} is used up",
     }.get(contest.ended, "")  # type: ignore[arg-type]
     blocks, needed = contest.blocks, contest.standing.looks.first
     reason = f"{why} after {_blocks(contest)}"
     if blocks < needed:
         reason += f", and a first look takes {needed}"
-        if blocks:
-            about_s = 1.2 * contest.elapsed_s / blocks * needed
-            reason += f"; --budget {math.ceil(about_s / 60)}m may do"
-        else:
-            reason += "; give it more time, fewer arms or a shorter --duration"
     found = f"{names} cannot be distinguished: {reason}{_of_unsettled(contest)}"
     return found + _by_simulation(contest)
 
@@ -266,19 +264,35 @@ def notes(contest: Contest) -> list[str]:
     return found
 
 
+def arm_lines(arms: Sequence[Contender]) -> list[str]:
+    """Return a line for each arm whose name does not say all: its options, to paste."""
+    rows = [
+        [arm.name, shlex.join(option_of(arm.name, arm.run.model))]
+        for arm in arms
+        if arm.name != arm.run.model.name
+    ]
+    return ["arms as options of millrace compare:", *aligned_rows(rows, indent=2)] if rows else []
+
+
 def lines_of(contests: Sequence[Contest]) -> list[str]:
-    """Return all that a call says at its end: each table with its notes, and the sentences."""
+    """Return all that a call says at its end: each table with its notes, the sentences, and what
+    would help where nothing was decided.
+    """
     parts = []
     for contest in contests:
         took = f"{_blocks(contest)} in {clock(contest.elapsed_s)}"
         parts += [heading(contest), "", *table_lines(contest), ""]
         if bounded := bounds(contest):
             parts += [*bounded, ""]
+        if options := arm_lines(in_order(contest)):
+            parts += [*options, ""]
         parts += [took, *notes(contest), ""]
+    helps = help_of(contests, contests[0].asked_s)
+    would_help = ["what would help:", *(f"* {line}" for line in helps)] if helps else []
     if len(contests) == 1:
-        return [*parts, sentence(contests[0])]
+        return [*parts, sentence(contests[0]), *would_help]
     found = [f"{_varied_text(contests, each)}: {sentence(each)}" for each in contests]
-    return [*parts, "ratio to the best:", *overview(contests), "", *found]
+    return [*parts, "ratio to the best:", *overview(contests), "", *found, *would_help]
 
 
 def _varied(contests: Sequence[Contest]) -> list[str]:

@@ -130,6 +130,7 @@ class Standing:
     ) -> None:
         """`exact`: values are not rounded to steps, and may be equal, as those of simulations."""
         self.looks = looks_of(len(arms), alpha)
+        self.lower_is_better = lower_is_better
         level = level_of_pair(len(arms), alpha)
         sign = 1.0 if lower_is_better else -1.0
         self._pairings = {

@@ -13,7 +13,7 @@ from harness.files.checked_yaml import check_values, did_you_mean
 from harness.machines.place import Place
 from harness.measurement.laws import check_law
 from harness.measurement.spec import PeerModel, arm_name
-from harness.models import MODELS, OPTIONS, model_on
+from harness.models import MODELS, OPTIONS, Model, model_on
 from harness.models.option import options_of
 from harness.models.schemas import MACHINE
 
@@ -59,6 +59,38 @@ def arms_of_text(text: str, option: str, schema: Mapping[str, Any], place: Place
         raise UserError(f"{where}: {error}") from error
 
 
+def text_of_arm(name: str, model: Model) -> str:
+    """Return an arm as a word that `arms_of_text` reads. `name`: of the arm."""
+    given = {OPTIONS[each].flag_of(each): value for each, value in model.changed.items()}
+    if name != arm_name(model):
+        given["name"] = name
+    parts = [each if value is True else f"{each}={_in_yaml(value)}" for each, value in given.items()]
+    return f"{model.name}:{','.join(parts)}" if parts else model.name
+
+
+def option_of(name: str, model: Model | PeerModel) -> list[str]:
+    """Return an arm as the two words of an option of the command line."""
+    if isinstance(model, PeerModel):
+        return ["--peer", model.name]
+    return ["--model", text_of_arm(name, model)]
+
+
+def _in_yaml(value: object) -> str:
+    """Return a value as `_settings_of` reads it: a text in quotes if it would be read as another
+    value, or be divided.
+    """
+    import json
+
+    from harness.files.checked_yaml import load_yaml
+
+    if isinstance(value, tuple):
+        return json.dumps(dict(value))
+    text = f"{value}"
+    if isinstance(value, str) and (re.search(r"[^\w.%:/-]", text) or load_yaml(text) != value):
+        return json.dumps(value, ensure_ascii=False)
+    return text
+
+
 def peer_arm(name: str) -> Arm:
     """Return the arm of a peer. Raises UserError if it is unknown, or not built here."""
     from harness.peers import find_peer
@@ -93,8 +125,8 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-SEPARATOR = re.compile(r",(?![^\[{]*[\]}])")
-"""Comma that is in no list and no mapping."""
+SEPARATOR = re.compile(r',(?![^\[{]*[\]}])(?=(?:[^"]*"[^"]*")*[^"]*$)')
+"""Comma that is in no list, no mapping and no quotes."""
 
 
 def _settings_of(text: str, where: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ import pytest
 from harness.compare import report
 from harness.compare.contest import By, ContestEnd
 from harness.compare.export import FORMATS, export
+from harness.compare.would_help import budget_text, clearly_out, help_of, more_of
 from tests.compare.made_contests import Host, Silent, compared, contest, made_record
 
 
@@ -32,7 +34,76 @@ def test_it_ends_within_the_budget_and_says_so():
 
 def test_a_budget_for_no_look_says_how_much_is_needed():
     made, _ = compared({"a": 100.0, "b": 900.0}, budget_s=9.0)
-    assert "a first look takes 3; --budget 1m may do" in report.sentence(made)
+    assert report.sentence(made).endswith("and a first look takes 3")
+    assert report.lines_of([made])[-3:] == [
+        "what would help:",
+        "* about 5 s more of budget: --budget 20s",
+        "* fewer arms: a is far behind in every run, so b seems the best",
+    ]
+
+
+def test_arms_that_are_far_behind_are_left_out_of_the_proposal():
+    made, _ = compared({"a": 100.0, "b": 101.0, "c": 10.0}, budget_s=14.0)
+    (found,) = (line for line in report.lines_of([made]) if "fewer arms" in line)
+    assert "c is far behind in every run; compare --model manual:name=" in found
+    assert "name=c" not in found
+
+
+@pytest.mark.parametrize(("p99", "far"), [({"a": 1e6, "b": 5e6}, ["b"]), ({"a": 1e6, "b": 1e6}, [])])
+def test_an_arm_with_far_longer_latencies_is_far_behind(p99, far):
+    def make(run, rate):
+        return made_record(run, rate, p99=p99[run.arm] * rate)
+
+    made, _ = compared({"a": 1.0, "b": 1.0}, by=By.LATENCY, make=make, budget_s=9.0)
+    assert [arm.name for arm in clearly_out(made)] == far
+
+
+def test_a_close_rival_takes_a_look_that_comes_later():
+    made, _ = compared({"a": 100.0, "b": 100.2}, budget_s=60.0)
+    assert made.ended is ContestEnd.BUDGET
+    more_s = more_of(made)
+    assert 0.0 < more_s < math.inf
+    (first,) = help_of([made], 60.0)
+    assert first.endswith(f"--budget {budget_text(60.0 + more_s)}")
+
+
+def test_several_comparisons_share_a_longer_budget():
+    contests = [compared({"a": 1.0, "b": 2.0}, budget_s=9.0, cost=cost)[0] for cost in (1, 10)]
+    first, *fewer = help_of(contests, 18.0)
+    assert first.endswith("--budget 30s")
+    assert [line[:20] for line in fewer] == ["fewer arms (cost=1):", "fewer arms (cost=10)"]
+
+
+def test_a_comparison_that_knows_the_best_needs_no_help():
+    made, _ = compared({"a": 100.0, "b": 150.0})
+    assert help_of([made], 1000.0) == []
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(5.0, "10s"), (90.0, "90s"), (121.0, "3m")])
+def test_a_proposed_budget_is_rounded_up(seconds, text):
+    assert budget_text(seconds) == text
+
+
+def test_the_budget_of_the_call_is_the_one_that_is_named():
+    made, _ = compared({"a": 100.0, "b": 100.0}, budget_s=40.0)
+    assert "the budget of 1 min 00 s" in report.sentence(replace_budget(made, 60.0))
+
+
+def replace_budget(made, whole_s):
+    made.whole_budget_s = whole_s
+    return made
+
+
+def test_names_of_arms_can_be_decoded():
+    made, _ = compared({"a": 100.0, "b": 150.0})
+    lines = report.lines_of([made])
+    begin = lines.index("arms as options of millrace compare:")
+    assert [line.split() for line in lines[begin + 1 : begin + 3]] == [
+        ["b", "--model", "manual:name=b"], ["a", "--model", "manual:name=a"],
+    ]  # fmt: skip
+    assert next(csv.DictReader(io.StringIO(export([made], "csv"))))["options"] == (
+        "--model manual:name=b"
+    )
 
 
 def test_a_budget_for_no_block_says_nothing_of_changed_ratios():
