@@ -106,7 +106,7 @@ class Advice:
 
     @property
     def would_help(self) -> str:
-        """What would help if the best of the last arms is not known; "": it is."""
+        """Command that helps if the best of the last arms is not known; "": it is known."""
         final = self.final
         if not is_open(final):
             return ""
@@ -116,7 +116,7 @@ class Advice:
         out = clearly_out(final)
         arms = [arm for arm in final.leaders if arm not in out]
         if len(arms) < 2:
-            arms = final.leaders
+            arms = final.leaders[:2]
         options = [word for arm in arms for word in option_of(arm.name, arm.run.model)]
         words = [*self._of_graph("compare"), *options, *self.terms]
         return f"{shlex.join(words)} --budget {budget_text(needed_s)}"

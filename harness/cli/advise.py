@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     spent_s = measuring_clock() - began_s  # by profiles of this machine
     simulated = replace(simulated, budget_s=max(0.0, args.budget - spent_s))
     with (
-        nullcontext() if asked.terms.place.simulated else measuring_lock(tell_waiting),
+        nullcontext() if simulated.terms.place.simulated else measuring_lock(tell_waiting),
         stage("millrace advise") as audience,
     ):
         advice = Adviser(simulated, audience).advise()

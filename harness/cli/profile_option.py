@@ -30,7 +30,7 @@ def profile_of_asked(
     notify: Callable[[str], None] = tell,
 ) -> str:
     """Return the file with what users' operators cost where a graph is simulated; "" if it needs
-    none. A graph file without one is profiled on this machine; `notify` is told if that has to wait.
+    none. A graph file without one is profiled on this machine; `notify` gets a line if that waits.
 
     Raises UserError for a graph that cannot be simulated, or a profile of another one, and
     RunFailed if the graph cannot be profiled.

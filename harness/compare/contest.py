@@ -2,8 +2,8 @@
 
 Runs come in blocks of two of each arm (`standing`). After each block the arms that are proven
 worse than all leaders are not run any more. A simulated arm that does not become stationary has no
-rate of its own: it is marked, not run any more, and never the best. At a paced source each arm also runs at full speed,
-beside each run at the rate: that shows the highest rate which it sustains.
+rate of its own: it is marked, not run any more, and never the best. At a paced source each arm also
+runs at full speed, beside each run at the rate: that shows the highest rate which it sustains.
 
 Before the first block each arm may have a run that is explained. It is not compared: reading what
 threads do costs each arm another small share of its speed.
@@ -59,7 +59,8 @@ class Contender:
     name: str
     words: str
     run: Run
-    records: list[Record] = field(default_factory=list)  # correct ones
+    # correct ones; the last one of a simulated arm may not be stationary, and is not compared
+    records: list[Record] = field(default_factory=list)
     at_full_speed: list[Record] = field(default_factory=list)  # of a paced source
     explained: Record | None = None  # its run with `time_use`; peers have none
     failure: str = ""  # why it is out; "": it is not
@@ -87,9 +88,11 @@ class Contender:
 
     @property
     def sustained(self) -> float | None:
-        """Highest rate that all sources together sustain [tuples/s]; None if they are not paced."""
+        """Highest rate that all sources together sustain [tuples/s]; None if they are not paced, or
+        it is not known.
+        """
         rates = [_sent_per_s(record) for record in self.at_full_speed]
-        return statistics.fmean(rates) if rates else None
+        return statistics.fmean(rates) if rates and not self.unsettled_at_full_speed else None
 
     @property
     def settled(self) -> int:
@@ -111,9 +114,9 @@ class Audience(Protocol):
 class Contest:
     """Comparison of arms on one graph with one set of parameters.
 
-    `budget_s` counts from the first run; `whole_budget_s` is that of the call, in which other things
-    had a part; None: all of it. `offered_per_s`: rate of all paced sources together; None
-    if they send as fast as they can. `explains`: each arm first has a run that is explained.
+    `budget_s` counts from the first run. `whole_budget_s`: that of the call, of which other things
+    had a part; None: it is all of it. `offered_per_s`: rate of all paced sources together; None if
+    they send as fast as they can. `explains`: each arm first has a run that is explained.
     """
 
     title: str
@@ -281,7 +284,7 @@ class Contest:
         by = By.THROUGHPUT if full else self.by
         what = "at full speed" if full else ""
         record, value = self._done(arm, run, by, what, execute, audience)
-        if not (arm.is_out or (full and arm.unsettled_at_full_speed)):
+        if not arm.failure:
             runs.append(record)
         return None if arm.is_out else value
 

@@ -243,7 +243,7 @@ def notes(contest: Contest) -> list[str]:
             )
         found += [f"{arm.name}: {note}" for note in arm.notes]
         unsettled = len(arm.records) - arm.settled
-        if unsettled:
+        if unsettled and not arm.unsettled:
             found.append(
                 f"{arm.name}: {unsettled} of {len(arm.records)} runs had not settled when they "
                 "were measured"

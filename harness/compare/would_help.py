@@ -1,4 +1,4 @@
-"""Help for a comparison that could not decide: how much longer a budget, or which arms to leave out.
+"""Help for a comparison that could not decide: a longer budget, or arms to leave out.
 
 Estimates only. Before the first look, as many blocks are needed as that takes. After it, the
 interval of the nearest rival must become as narrow as the distance of its estimate from 1. It

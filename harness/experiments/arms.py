@@ -64,7 +64,9 @@ def text_of_arm(name: str, model: Model) -> str:
     given = {OPTIONS[each].flag_of(each): value for each, value in model.changed.items()}
     if name != arm_name(model):
         given["name"] = name
-    parts = [each if value is True else f"{each}={_in_yaml(value)}" for each, value in given.items()]
+    parts = [
+        each if value is True else f"{each}={_in_yaml(value)}" for each, value in given.items()
+    ]
     return f"{model.name}:{','.join(parts)}" if parts else model.name
 
 

@@ -11,8 +11,10 @@ import pytest
 from harness.cli import main
 from harness.cli.advise import add_arguments, terms_of
 from harness.cli.parser import OneLineParser
+from harness.errors import RunFailed
+from harness.measurement import spec
 
-SIMULATED = ["--machine", "cstream", "--duration", "0.002", "--budget", "20s"]
+SIMULATED = ["--machine", "cstream", "--budget", "20s"]
 
 
 TICK_S = 0.2  # between two looks at the clock: a run has about four
@@ -24,6 +26,7 @@ def here(monkeypatch):
     from harness.advise.adviser import Adviser
     from harness.cli import advise
 
+    monkeypatch.setattr(spec, "EVENTS", 2_000_000)  # enough for few operators
     ticks = itertools.count()
     made = Adviser._contest
 
@@ -49,6 +52,38 @@ def test_its_command_runs(capsys):
     assert words[:3] == ["millrace", "run", "pipeline"] and "--machine" in words
     assert main([*words[1:], "--duration", "0.002"]) == 0
     assert "yes" in capsys.readouterr().out
+
+
+def test_the_budget_counts_the_profile_of_this_machine(monkeypatch, capsys):
+    from harness.cli import advise
+
+    now_s, asked = 0.0, []
+
+    def slow(args, given):
+        nonlocal now_s
+        now_s += 15.0
+        return given
+
+    def no_advice(given, audience):
+        asked.append(given)
+        raise RunFailed("none")
+
+    monkeypatch.setattr(advise, "_simulable", slow)
+    monkeypatch.setattr(advise, "measuring_clock", lambda: now_s)
+    monkeypatch.setattr(advise, "Adviser", no_advice)
+    assert main(["advise", "pipeline", *SIMULATED]) == 1
+    assert [each.budget_s for each in asked] == [5.0]
+
+
+def test_an_undecided_advice_says_what_would_help_and_names_its_arms(capsys):
+    words = ["advise", "pipeline", "--set", "operators=3", "--set", "cost=1000", *SIMULATED]
+    assert main([*words[:-1], "6s"]) == 0
+    out = capsys.readouterr().out
+    assert "arms as options of millrace compare:" in out
+    assert "--model dynamic:threads=" in out
+    *_, last = out.rstrip().splitlines()
+    assert last.startswith("what would help: millrace compare pipeline --set operators=3")
+    assert "--machine cstream --budget " in last
 
 
 def test_its_command_has_the_seed_and_the_place_of_the_call():

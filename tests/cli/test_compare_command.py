@@ -10,6 +10,7 @@ import pytest
 
 from harness.cli import main
 from harness.cli.arguments import span
+from harness.cli.contest_arguments import tell_waiting
 
 XEON = ["compare", "pipeline", "--set", "operators=3", "--machine", "xeon", "--duration", "0.002"]
 ARMS = ["--model", "manual", "--model", "dynamic:threads=2"]
@@ -71,6 +72,33 @@ def test_an_export_goes_to_its_file(capsys, tmp_path):
     assert main([*XEON, *ARMS, "--export", "latex", "-o", str(table)]) == 0
     assert r"\begin{tabular}" in table.read_text()
     assert "manual" in capsys.readouterr().out
+
+
+def test_the_budget_counts_the_time_before_the_first_run(capsys, monkeypatch):
+    from harness.cli import compare
+
+    now_s, found = 0.0, []
+    made = compare._contests
+
+    def slow(arguments):
+        nonlocal now_s
+        now_s += 15.0  # of a profile, say
+        found.extend(made(arguments))
+        return found
+
+    monkeypatch.setattr(compare, "_contests", slow)
+    monkeypatch.setattr(compare, "measuring_clock", lambda: now_s)
+    assert main([*XEON, "--set", "cost=1,10", *ARMS, "--budget", "20s"]) == 0
+    assert found[0].budget_s == 2.5
+    assert "the budget of 20 s is used up" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("notice", "counted"), [("waiting until process 1 has", True), ("cannot open", False)]
+)
+def test_a_wait_is_said_not_to_count_against_the_budget(capsys, notice, counted):
+    tell_waiting(notice)
+    assert ("does not count against --budget" in capsys.readouterr().err) is counted
 
 
 PACED = """\

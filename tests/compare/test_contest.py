@@ -49,7 +49,9 @@ def test_arms_that_are_far_behind_are_left_out_of_the_proposal():
     assert "name=c" not in found
 
 
-@pytest.mark.parametrize(("p99", "far"), [({"a": 1e6, "b": 5e6}, ["b"]), ({"a": 1e6, "b": 1e6}, [])])
+@pytest.mark.parametrize(
+    ("p99", "far"), [({"a": 1e6, "b": 5e6}, ["b"]), ({"a": 1e6, "b": 1e6}, [])]
+)
 def test_an_arm_with_far_longer_latencies_is_far_behind(p99, far):
     def make(run, rate):
         return made_record(run, rate, p99=p99[run.arm] * rate)
@@ -190,7 +192,7 @@ def without(*names, full_speed=False):
 def test_a_simulated_arm_that_is_not_stationary_is_marked_and_never_the_best():
     made, host = compared({"a": 100.0, "b": 500.0, "c": 90.0}, make=without("b"), machine="xeon")
     assert [arm.name for arm in made.leaders] == ["a"]
-    assert Counter(run.arm for run in host.runs)["b"] == 1
+    assert Counter(run.arm for run in host.runs)["b"] == len(made.contenders[1].records) == 1
     assert report.table_of(made)[1][-1][:4] == ["b", "-", "-", "not stationary"]
     assert "arm b did not become stationary (simulated on xeon)" in report.sentence(made)
     assert any(note.startswith("b: not stationary after 5,000") for note in report.notes(made))
