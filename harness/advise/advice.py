@@ -12,7 +12,7 @@ from harness.advise.costs import GraphCosts
 from harness.advise.halving import Screening
 from harness.compare.contest import By, Contender, Contest
 from harness.compare.standing import ArmRatio
-from harness.compare.would_help import MOST_S, budget_text, clearly_out, is_open, more_of
+from harness.compare.would_help import MOST_S, are_close, budget_text, clearly_out, is_open, more_of
 from harness.experiments.arms import option_of
 from harness.models import OPTIONS
 from harness.models.option import Flag, Settings
@@ -106,10 +106,15 @@ class Advice:
 
     @property
     def would_help(self) -> str:
-        """Command that helps if the best of the last arms is not known; "": it is known."""
+        """Command that helps if the best of the last arms is not known, or why none does; "": it is
+        known.
+        """
         final = self.final
         if not is_open(final):
             return ""
+        if are_close(final):
+            names = ", ".join(arm.name for arm in final.leaders)
+            return f"nothing: {names} seem to differ by less than 1 %, so take any of them"
         needed_s = final.elapsed_s + more_of(final)
         if needed_s > MOST_S:
             return "nothing: the last arms differ too little to be told apart within a day"

@@ -19,6 +19,7 @@ from harness.gate.order import PAIRS
 
 MARGIN = 1.2  # of an estimated time; a guess, not tuned
 CLEARLY = 0.8  # of the best: an arm below it in each of its runs is clearly out; a guess
+CLOSE = 0.01  # of arms that differ by less, it does not matter which one is taken; a guess
 MOST_S = 86_400.0  # of a budget that is worth a proposal, and that --budget takes
 
 
@@ -29,22 +30,47 @@ def help_of(contests: Sequence[Contest], budget_s: float) -> list[str]:
     undecided = [each for each in contests if is_open(each)]
     if not undecided:
         return []
-    more_s = [more_of(each) for each in undecided]
+    more_s = [more_of(each) for each in undecided if not are_close(each)]
     lines = []
     # comparisons share a budget in equal parts, so each gets what the longest one needs
-    whole_s = budget_s + len(contests) * max(more_s)
-    if whole_s <= MOST_S:
+    whole_s = budget_s + len(contests) * max(more_s, default=0.0)
+    if more_s and whole_s <= MOST_S:
         lines.append(
             f"about {clock(whole_s - budget_s)} more of budget: --budget {budget_text(whole_s)}"
         )
-    else:
-        lines.append(
-            "no longer budget: the arms differ by too little to be told apart within a day, so "
-            "take any of them"
-        )
+    elif more_s:
+        lines.append("no budget of a day or less: the arms differ by too little")
     for each in undecided:
-        lines += _fewer_arms(each, len(contests) > 1)
+        where = _where(contests, each)
+        if are_close(each):
+            names = ", ".join(arm.name for arm in each.leaders)
+            lines.append(f"{where}{names} seem to differ by less than 1 %: take any of them")
+        else:
+            lines += [f"{where}{line}" for line in _fewer_arms(each)]
     return lines
+
+
+def are_close(contest: Contest) -> bool:
+    """Return True if all arms that may be the best seem about equally good, after a first look."""
+    if contest.blocks < contest.standing.looks.first:
+        return False
+    best, *others = contest.leaders
+    return all(
+        abs(math.log(contest.standing.ratio(best.name, arm.name).estimate)) < CLOSE
+        for arm in others
+    )
+
+
+def _where(contests: Sequence[Contest], contest: Contest) -> str:
+    """Return the parameters in which a comparison differs from the others, as the beginning of a
+    line.
+    """
+    varied = [
+        f"{name}={value}"
+        for name, value in contest.parameters.items()
+        if any(each.parameters[name] != value for each in contests)
+    ]
+    return f"{' '.join(varied)}: " if varied else ""
 
 
 def budget_text(seconds: float) -> str:
@@ -92,17 +118,15 @@ def _factor(contest: Contest, rival: Contender) -> float:
     return (width / distance) ** 2 if distance > 0.0 else math.inf
 
 
-def _fewer_arms(contest: Contest, several: bool) -> list[str]:
+def _fewer_arms(contest: Contest) -> list[str]:
     """Return the arms that are clearly out, and the options that compare the others alone."""
     out = clearly_out(contest)
     rest = [arm for arm in contest.leaders if arm not in out]
     if not out:
         return []
     names = ", ".join(arm.name for arm in out)
-    of = " ".join(f"{name}={value}" for name, value in contest.parameters.items())
-    where = f" ({of})" if several and of else ""
     verb = "is" if len(out) == 1 else "are"
-    found = f"fewer arms{where}: {names} {verb} far behind in every run"
+    found = f"fewer arms: {names} {verb} far behind in every run"
     if len(rest) < 2:
         return [f"{found}, so {rest[0].name} seems the best"] if rest else []
     return [f"{found}; compare {options_of(rest)}"]

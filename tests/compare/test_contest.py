@@ -61,19 +61,25 @@ def test_an_arm_with_far_longer_latencies_is_far_behind(p99, far):
 
 
 def test_a_close_rival_takes_a_look_that_comes_later():
-    made, _ = compared({"a": 100.0, "b": 100.2}, budget_s=60.0)
+    made, _ = compared({"a": 100.0, "b": 102.0}, noise=0.05, budget_s=20.0)
     assert made.ended is ContestEnd.BUDGET
     more_s = more_of(made)
     assert 0.0 < more_s < math.inf
-    (first,) = help_of([made], 60.0)
-    assert first.endswith(f"--budget {budget_text(60.0 + more_s)}")
+    (first,) = help_of([made], 20.0)
+    assert first.endswith(f"--budget {budget_text(20.0 + more_s)}")
+
+
+def test_of_arms_that_are_about_equal_any_may_be_taken():
+    made, _ = compared({"a": 100.0, "b": 100.0}, noise=0.001, budget_s=60.0)
+    (line,) = help_of([made], 60.0)
+    assert line.endswith("seem to differ by less than 1 %: take any of them")
 
 
 def test_several_comparisons_share_a_longer_budget():
     contests = [compared({"a": 1.0, "b": 2.0}, budget_s=9.0, cost=cost)[0] for cost in (1, 10)]
     first, *fewer = help_of(contests, 18.0)
     assert first.endswith("--budget 30s")
-    assert [line[:20] for line in fewer] == ["fewer arms (cost=1):", "fewer arms (cost=10)"]
+    assert [line[:20] for line in fewer] == ["cost=1: fewer arms: ", "cost=10: fewer arms:"]
 
 
 def test_a_comparison_that_knows_the_best_needs_no_help():
