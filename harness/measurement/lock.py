@@ -129,7 +129,8 @@ def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
 def _tell(notify: Callable[[str], None], path: Path, handle: int) -> None:
     number = signer(handle)
     command = _command_of(number)
-    holder = f"process {number} ({command})" if command else f"process {number}"
+    known = f"process {number}" if number.isdecimal() else "another process"
+    holder = f"{known} ({command})" if command else known
     notify(
         f"{WAITING}{holder} has finished measuring (lock {path}); Ctrl-C ends this command, and "
         f"{VARIABLE}=FILE takes another lock: both then measure at once, and disturb each other"
