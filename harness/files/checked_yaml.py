@@ -1,7 +1,8 @@
 """YAML files checked against a JSON Schema of config/schemas. An error is one line: file, key,
 rule, value.
 
-A schema may describe a rule in its own words, under the key `rule` beside the rule.
+A schema may describe a rule in its own words, under the key `rule` beside the rule. Beside a
+pattern it has `examples` of values that fit.
 """
 
 from __future__ import annotations
@@ -206,6 +207,11 @@ def _explain(path: Path | str, error: ValidationError) -> UserError:
     """Return the error for a broken schema rule, in one line."""
     place, value, rule = tuple(error.absolute_path), error.instance, error.validator_value
     match error.validator:
+        case "pattern":
+            words = f"be {error.schema['rule']}" if "rule" in error.schema else f"match {rule}"
+            shown = " or ".join(repr(each) for each in error.schema.get("examples", ()))
+            example = f"; valid is, for example, {shown}" if shown else ""
+            return UserError(f"{wrong(path, place, f'must {words}', value)}{example}")
         case "additionalProperties":
             known = error.schema["properties"]
             word = next(key for key in value if key not in known)
