@@ -8,6 +8,7 @@ announces under the name `NAME`.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections import Counter
@@ -46,6 +47,7 @@ WORDS = {
 }
 # share of all estimated time; after so much, the observed error of estimates has weight 1/2
 PRIOR_SHARE = 0.1
+MOST_NAMED = 3  # jobs in a line
 LOG_LINES = 12  # printed lines of a failed job's log
 SOME_JOB_FAILED = "At least one job did not complete successfully"
 INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
@@ -98,10 +100,10 @@ class Progress(OverwrittenLine):
             case _ if record.levelno >= logging.WARNING:
                 self._say(" ".join(str(record.msg).removeprefix("WorkflowError:").split()))
             case _ if INTERRUPTED in str(record.msg):
-                self.interrupted = True
+                self._stop()
             case _ if TERMINATED in str(record.msg) and not self.interrupted:
-                self.interrupted = self.terminated = True
-                self._say("told to stop: what is running is finished first")
+                self.terminated = True
+                self._stop()
 
     @property
     def had_work(self) -> bool:
@@ -164,6 +166,21 @@ class Progress(OverwrittenLine):
         for name in record.log:
             for line in _lines(name)[-LOG_LINES:]:
                 self._say(f"    {line}")
+
+    def _stop(self) -> None:
+        """Print which jobs the workflow waits for, and how to end it without waiting: a job ends
+        with the process of its workflow.
+        """
+        if self.interrupted:
+            return
+        self.interrupted = True
+        names = [_named(rule, what) for rule, what, _ in self._began.values() if rule in WORDS]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        awaited = f"{', '.join(names[:MOST_NAMED])}{more}" if names else "running jobs"
+        self._say(
+            f"stopping: waiting for {awaited} to end; `kill -9 {os.getpid()}` ends everything now, "
+            "and the next call repeats at most one run of each"
+        )
 
     def _remaining_s(self) -> float:
         """Return the time left [s], from the times of the jobs of each rule so far."""

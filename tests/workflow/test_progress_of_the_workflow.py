@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -191,31 +192,28 @@ def test_other_errors_and_warnings_are_passed_on_in_one_line(progress, capsys):
     assert capsys.readouterr().err.splitlines() == ["Cannot write the file", "something odd"]
 
 
-def test_an_interruption_is_noticed(progress):
+CTRL_C = "Terminating processes on user request, this might take some time."
+SIGTERM = "Will exit after finishing currently running jobs (scheduler)."
+
+
+@pytest.mark.parametrize("message", [CTRL_C, SIGTERM])
+def test_an_interruption_says_once_what_is_awaited_and_how_to_end_it_now(
+    progress, capsys, message
+):
     assert not progress.interrupted
-    progress.take(
-        record(
-            None,
-            0.0,
-            logging.INFO,
-            "Terminating processes on user request, this might take some time.",
-        )
-    )
-    assert progress.interrupted
-    assert not progress.had_work
-
-
-def test_to_be_told_to_stop_is_said_once(progress, capsys):
+    progress.take(started(1, "measure", 0.0, experiment="one", block="a,b=1"))
     for _ in range(2):
-        progress.take(
-            record(
-                None,
-                0.0,
-                logging.INFO,
-                "Will exit after finishing currently running jobs (scheduler).",
-            )
-        )
-    assert progress.interrupted
+        progress.take(record(None, 0.0, logging.INFO, message))
+    assert progress.interrupted and progress.terminated == (message == SIGTERM)
+    assert not progress.had_work
     assert capsys.readouterr().err.splitlines() == [
-        "told to stop: what is running is finished first"
+        f"stopping: waiting for measure one a,b=1 to end; `kill -9 {os.getpid()}` ends everything "
+        "now, and the next call repeats at most one run of each"
     ]
+
+
+def test_an_interruption_names_few_of_many_jobs(progress, capsys):
+    for job in range(5):
+        progress.take(started(job, "simulate", 0.0, experiment="one", block=f"a,b={job}"))
+    progress.take(record(None, 0.0, logging.INFO, SIGTERM))
+    assert "simulate one a,b=2 and 2 more to end" in capsys.readouterr().err

@@ -273,7 +273,7 @@ def test_a_workflow_that_is_told_to_end_finishes_the_block_in_flight(tmp_path):
     first.terminate()
     _, error = first.communicate()
     assert first.returncode == 143
-    assert error.count("told to stop: what is running is finished first\n") == 1
+    assert error.count("stopping: waiting for measure crossover ") == 1
     assert error.endswith("millrace figures: interrupted\n")
     begun = {path.stem for path in (tmp_path / "results/logs/raw").rglob("*.log")}
     assert {path.stem for path in (tmp_path / "results/raw").rglob("*.jsonl")} == begun
