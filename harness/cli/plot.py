@@ -51,6 +51,9 @@ INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
 LEAST_INCHES, MOST_INCHES = 1.5, 30.0
 SMALLEST_PT, LARGEST_PT = 4, 24
 
+MOST_FONTS = 12
+"""Fonts in an error message."""
+
 MOST_BYTES = 100_000_000
 """Records that are read without Spark, which takes 20 s to start."""
 
@@ -176,14 +179,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_font(name: str) -> None:
-    """Raise UserError for a font that this machine does not have."""
+    """Raise UserError, with similar fonts, for a font that this machine does not have."""
+    from difflib import get_close_matches
+
     from matplotlib import font_manager
 
     known = {font.name for font in font_manager.fontManager.ttflist}
-    known |= set(font_manager.font_family_aliases)
-    if name not in known:
-        meant = did_you_mean(name, sorted(known))
-        raise UserError(f"--font {shown(name)}: this machine has no such font{meant}")
+    families = sorted(font_manager.font_family_aliases)
+    if name in known or name in families:
+        return
+    fonts = [*families, *sorted(known)]
+    by_folded = {font.casefold(): font for font in fonts}
+    folded = name.casefold()
+    close = get_close_matches(folded, by_folded, n=MOST_FONTS)
+    similar = [by_folded[each] for each in close]
+    similar += [font for each, font in by_folded.items() if folded in each and font not in similar]
+    named = "similar ones are" if similar else "fonts are"
+    listed = similar or fonts
+    more = f" and {len(listed) - MOST_FONTS} more" if len(listed) > MOST_FONTS else ""
+    raise UserError(
+        f"--font {shown(name)}: this machine has no such font; {named}: "
+        f"{', '.join(listed[:MOST_FONTS])}{more}"
+    )
 
 
 def _draw_row(args: argparse.Namespace, paths: list[Path], part: Part) -> None:
@@ -216,17 +233,22 @@ def _draw_records(
 ) -> None:
     import pandas as pd
 
+    from harness.experiments.results import in_order
     from harness.plots import style
     from harness.plots.experiment_panels import figure_of_experiment
+    from harness.plots.settled import without_unsettled
 
     size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
     if not size:
         raise UserError(f"{folder} holds no records; millrace sweep {file} measures them")
     table = _with_spark(folder) if size > MOST_BYTES else _with_pandas(folder)
     cells = {cell.name: {"topology": cell.topology, **cell.parameters} for cell in experiment.cells}
-    table = table[table["cell"].isin(cells) & table["mean"].notna()]
-    if table.empty:
+    table = table[table["cell"].isin(cells)]
+    if table["mean"].isna().all():
         raise UserError(f"{folder} holds no correct run of a cell of {file}")
+    machines = list(dict.fromkeys(block.place.machine for block in experiment.blocks()))
+    arms = [arm.name for arm in experiment.arms]
+    table = without_unsettled(in_order(table, machines, list(cells), arms))
     of_cells = pd.DataFrame([cells[cell] for cell in table["cell"]], index=table.index)
     table = table.assign(**{column: of_cells[column] for column in of_cells if column not in table})
     table = part.of({"throughput": table})["throughput"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from harness.errors import UserError
 from harness.files.whole import write_whole
 from harness.plots import places
 from harness.plots.choice import PARAMETERS
+
+LEAST_DIGITS, MOST_DIGITS = 3, 4
+"""Significant digits of a mean in a LaTeX table."""
+
+ENDS = ("lo", "hi")
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -55,7 +61,7 @@ def write_latex(table: pd.DataFrame, path: Path) -> None:
 
 def as_latex(table: pd.DataFrame) -> str:
     """Return a throughput table as LaTeX: the parameters that differ, the arm, its mean and
-    interval [tuples/s], and the number of runs.
+    interval [tuples/s], rounded to what the interval supports, and the number of runs.
     """
     rows = table[table["mean"].notna()]
     several = [
@@ -70,9 +76,10 @@ def as_latex(table: pd.DataFrame) -> str:
     for _, row in rows.iterrows():
         words = [_number(row[name]) for name in several]
         words += [escaped(places.name(row))] if has_places else []
-        words += [escaped(str(row["arm"])), _number(row["mean"])]
-        interval = "--".join(_number(row[end]) for end in ("lo", "hi"))
-        words += [interval if pd.notna(row["lo"]) else "", _number(row.get("n"))]
+        unit = unit_of(row["mean"], row["lo"], row["hi"])
+        ends = [_rounded(row[end], max(unit / 1000, unit_of(row[end], most=unit))) for end in ENDS]
+        words += [escaped(str(row["arm"])), _rounded(row["mean"], unit)]
+        words += ["--".join(ends) if all(ends) else "", _number(row.get("n"))]
         lines.append(" & ".join(words) + r" \\")
     return "\n".join(
         [
@@ -94,10 +101,35 @@ def escaped(text: str) -> str:
     return "".join(SPECIAL.get(character, character) for character in text)
 
 
+def unit_of(
+    mean: float, low: float = math.nan, high: float = math.nan, most: float = math.inf
+) -> float:
+    """Return the power of ten to which a mean is rounded: the second digit of half its interval, if
+    that leaves 3 or 4 digits of the mean; the third digit of the mean without an interval. `most`:
+    largest unit.
+    """
+    if pd.isna(mean) or mean == 0:
+        return min(1.0, most)
+    digits = LEAST_DIGITS
+    if pd.notna(low) and high > low:
+        half = (high - low) / 2
+        digits = math.floor(math.log10(abs(mean))) - math.floor(math.log10(half)) + 2
+    digits = min(max(digits, LEAST_DIGITS), MOST_DIGITS)
+    return min(10.0 ** (math.floor(math.log10(abs(mean))) - digits + 1), most)
+
+
+def _rounded(value: float, unit: float) -> str:
+    """Return a number rounded to a power of ten, as `_number`; "" for none."""
+    if pd.isna(value):
+        return ""
+    decimals = -round(math.log10(unit))
+    return f"{round(float(value), decimals):,.{max(decimals, 0)}f}".replace(",", "{,}")
+
+
 def _number(value: object) -> str:
     """Return a number with commas that LaTeX does not space out; words are escaped."""
     if value is None or pd.isna(value):
         return ""
     if isinstance(value, str):
         return escaped(value)
-    return f"{float(value):,.0f}".replace(",", "{,}")
+    return f"{float(value):,.15g}".replace(",", "{,}")

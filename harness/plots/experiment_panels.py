@@ -8,6 +8,7 @@ differ. `millrace compare` tests that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
@@ -15,10 +16,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from harness.machines.machine import LOCAL
 from harness.measurement.interval import FEWEST_FOR_INTERVAL, range_of_two
-from harness.plots import style
+from harness.plots import means, paper, places, provenance, settled, style
+from harness.plots.style import ModelStyle
+from harness.plots.thread_panels import spread_ticks
 from harness.plots.time_bars import NamedBar, draw_time_bars, key_of_time
 
 PANEL_INCHES = (3.6, 2.8)
@@ -28,8 +31,21 @@ MOST_BARS = 16  # of a panel; with more values of the parameter, its least and i
 BAR_INCHES = 0.22
 BAR_COLUMNS = ("mean", "lo", "hi", "n")
 NUDGE = 0.06  # between arms at one place, so that their bars do not hide each other
+CUT_PT = 6.5  # size of the value of an interval's end that is cut
+LOCAL_ALONE = "local (measured)"
+NOT_VARIED = {
+    "variants": 0,
+    "variants_failed": 0,
+    "variants_reached": 0,
+    "band_lo": math.nan,
+    "band_hi": math.nan,
+}
+"""Columns of Spark's table that say how means vary with the constants of a machine."""
 
 Parameters = Mapping[str, int | str]
+
+Looks = Mapping[str, ModelStyle]
+"""Style of each arm, in the order of the arms."""
 
 TimeUses = Mapping[tuple[str, str, str], Mapping[str, float]]
 """Shares of the threads' time by category, of a cell on a machine under an arm."""
@@ -38,16 +54,21 @@ TimeUses = Mapping[tuple[str, str, str], Mapping[str, float]]
 def figure_of_experiment(
     table: pd.DataFrame, cells: Mapping[str, Parameters], title: str, uses: TimeUses | None = None
 ) -> Figure:
-    """Return the figure of a table (`experiments.results`). `cells`: topology and parameters of
-    each cell, by its name. `uses`: of the runs that were explained.
+    """Return the figure of a table (`experiments.results`), with panels and arms in its order.
+    `cells`: topology and parameters of each cell, by its name. `uses`: of the runs that were
+    explained.
     """
+    table = table.assign(**{name: value for name, value in NOT_VARIED.items() if name not in table})
     across = _widest(list(cells.values()))
     others = table["cell"].map(lambda cell: _others(cells, cell, across))
-    panels = dict(iter(table.groupby([table["machine"], others], sort=False)))
-    columns = min(len(panels), MOST_COLUMNS)
+    place = table.apply(places.name, axis=1)
+    if set(place) == {LOCAL_ALONE}:
+        place = place.map(lambda _: "")
+    panels = dict(iter(table.groupby([place, others], sort=False)))
+    columns = paper.columns_with_room(min(len(panels), MOST_COLUMNS))
     rows = -(-len(panels) // columns)
-    arms = list(dict.fromkeys(table["arm"]))
-    bars = [_bars(part, cells, across, uses or {}) for part in panels.values()]
+    looks = _looks(table)
+    bars = [_bars(part, cells, across, uses or {}, list(looks)) for part in panels.values()]
     heights = [PANEL_INCHES[1]] * rows
     if any(bars):  # below each row of panels, one of bars
         heights = [
@@ -64,99 +85,164 @@ def figure_of_experiment(
             len(heights), columns, figsize=size, squeeze=False, height_ratios=heights
         )
         of_time = axes[1::2].flat if any(bars) else []
-        for ax, ((machine, others), part) in zip(
+        is_cut = False
+        for ax, ((where, others), part) in zip(
             axes[:: 2 if any(bars) else 1].flat, panels.items(), strict=False
         ):
-            is_simulated = bool(part["simulated"].iloc[0])
-            where = f"simulated {machine}" if is_simulated else "" if machine == LOCAL else machine
             ax.set_title(", ".join(filter(None, (others, where))), loc="left")
-            ax.set_facecolor(style.SIMULATED if is_simulated else "white")
-            _draw(ax, part, cells, across, arms)
+            places.tint(ax, part)
+            is_cut |= _draw(ax, part, cells, across, looks)
         for ax, own in zip(of_time, bars, strict=False):
             draw_time_bars(ax, own, 1.0)
             ax.set_xlabel(f"time of the threads, by {across} and arm")
         for ax in axes.flat:
             ax.set_visible(ax.has_data())
-        models = dict(zip(table["arm"], table["model"], strict=True))
-        keys = [style.key(arm, **_look(arm, models[arm], arms)) for arm in arms]
-        keys += key_of_time([bar for own in bars for bar in own])
+        keys = [
+            style.key(arm, look.color, marker=look.marker, ls=look.line)
+            for arm, look in looks.items()
+        ]
+        keys += settled.legend(table)
+        if table["mean"].isna().any():
+            keys.append(style.key(ls="", marker="x", label="no mean"))
+        keys += [*places.legend(table), *key_of_time([bar for own in bars for bar in own])]
         style.title_with_legend(figure, title, keys)
+        provenance.stamp(figure, table, _meaning_of_bars(table, is_cut))
     return figure
 
 
 def _bars(
-    table: pd.DataFrame, cells: Mapping[str, Parameters], across: str, uses: TimeUses
+    table: pd.DataFrame,
+    cells: Mapping[str, Parameters],
+    across: str,
+    uses: TimeUses,
+    arms: Sequence[str],
 ) -> list[NamedBar]:
     """Return a bar for each arm and value of the parameter."""
-    found: dict[int | str, list[NamedBar]] = {}
+    found: dict[int | str, list[tuple[int, NamedBar]]] = {}
     for cell, machine, arm in zip(table["cell"], table["machine"], table["arm"], strict=True):
         if (cell, machine, arm) in uses:
             value = cells[cell][across]
-            bar = (f"{value} {arm}", uses[cell, machine, arm])
+            bar = arms.index(arm), (f"{_tick(value)} {arm}", uses[cell, machine, arm])
             found.setdefault(value, []).append(bar)
     values = sorted(found, key=lambda value: (isinstance(value, str), value))
     if sum(map(len, found.values())) > MOST_BARS:
         values = [values[0], values[-1]]
-    return [bar for value in values for bar in sorted(found[value], key=itemgetter(0))]
+    return [bar for value in values for _, bar in sorted(found[value], key=itemgetter(0))]
 
 
 def _draw(
-    ax: Axes, table: pd.DataFrame, cells: Mapping[str, Parameters], across: str, arms: Sequence[str]
-) -> None:
+    ax: Axes, table: pd.DataFrame, cells: Mapping[str, Parameters], across: str, looks: Looks
+) -> bool:
+    """Draw a panel; return True if an interval goes on beyond the axis."""
     values = [cells[cell][across] for cell in table["cell"]]
     order = list(dict.fromkeys(values))
     numbers = all(isinstance(value, int | float) for value in order)
     order = sorted(order, key=float) if numbers else order
     positive = numbers and min(order) > 0 and len(order) > 1
     logarithmic = positive and max(order) / min(order) >= LOGARITHMIC_FROM
-    for arm, rows in table.assign(value=values).groupby("arm", sort=False):
-        rows = rows.dropna(subset=["mean"]).sort_values(
-            "value", key=lambda each: each.map(order.index)
-        )
-        shift = NUDGE * (arms.index(arm) - (len(arms) - 1) / 2)
-        places = [(value if logarithmic else order.index(value) + shift) for value in rows["value"]]
-        ends = [_bar_ends(*row) for row in zip(*(rows[name] for name in BAR_COLUMNS), strict=True)]
-        look = _look(arm, rows["model"].iloc[0] if len(rows) else "", arms)
-        lengths = [
-            (mean - low, high - mean) for mean, (low, high) in zip(rows["mean"], ends, strict=True)
-        ]
-        ax.errorbar(places, rows["mean"], yerr=list(zip(*lengths, strict=True)) or None, **look)
     if logarithmic:
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(FixedLocator(spread_ticks(order)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.short(value)))
+        ax.xaxis.set_minor_locator(NullLocator())
     else:
-        ax.set_xticks(range(len(order)), [f"{value}" for value in order])
-    lowest, highest = table["mean"].min(), table["mean"].max()
+        ax.set_xticks(range(len(order)), [_tick(value) for value in order])
+    _limit(ax, table["mean"])
+    cut: dict[int, list[tuple[float, float, ModelStyle]]] = {}
+    for number, (arm, look) in enumerate(looks.items()):
+        rows = table.assign(value=values)[table["arm"] == arm].sort_values(
+            "value", key=lambda each: each.map(order.index)
+        )
+        shift = NUDGE * (number - (len(looks) - 1) / 2)
+        at = [(value if logarithmic else order.index(value) + shift) for value in rows["value"]]
+        x, drawn = pd.Series(at, index=rows.index, dtype=float), rows["mean"].notna()
+        good = rows[drawn]
+        ends = [_bar_ends(*row) for row in zip(*(good[name] for name in BAR_COLUMNS), strict=True)]
+        lines = good.assign(lo=[low for low, _ in ends], hi=[high for _, high in ends])
+        means.draw(ax, x[drawn], lines, look, arm, plt.rcParams["lines.markersize"])
+        ax.plot(
+            x[~drawn], [0.0] * int((~drawn).sum()), ls="", marker="x", color=look.color,
+            transform=ax.get_xaxis_transform(), clip_on=False, zorder=5,
+        )  # fmt: skip
+        for place, value, (low, high) in zip(x[drawn], good["value"], ends, strict=True):
+            for end in (low, high):
+                cut.setdefault(order.index(value), []).append((place, end, look))
+    is_cut = [_name_cut_ends(ax, ends) for ends in cut.values()]
+    ax.yaxis.set_major_formatter(style.rates())
+    ax.set_xlabel(across)
+    ax.set_ylabel("throughput at the sinks\n[tuples/s]")
+    return any(is_cut)
+
+
+def _limit(ax: Axes, rates: pd.Series) -> None:
+    """Set the vertical axis by the means: an interval of few runs may be many times as high."""
+    lowest, highest = rates.min(), rates.max()
     if lowest > 0 and highest / lowest >= LOGARITHMIC_FROM:
         ax.set_yscale("log")
         ax.set_ylim(lowest / 2, 2 * highest)
-    else:  # an interval of few runs may be many times as high as the mean
-        ax.set_ylim(0.0, 1.5 * highest or 1.0)
-    ax.yaxis.set_major_formatter(style.rates())
-    ax.set_xlabel(across)
-    ax.set_ylabel(f"tuples/s\n{_bars_mean(table)}", fontsize="small")
+    else:
+        ax.set_ylim(0.0, 1.5 * highest if highest > 0 else 1.0)
+
+
+def _name_cut_ends(ax: Axes, ends: Sequence[tuple[float, float, ModelStyle]]) -> bool:
+    """Draw an arrow where an interval goes on beyond the axis, with the value of its end; those at
+    one place below each other. Return True if there is any.
+    """
+    bottom, top = ax.get_ylim()
+    for side, marker, beyond in (
+        (top, "^", [each for each in ends if each[1] > top]),
+        (bottom, "v", [each for each in ends if each[1] < bottom]),
+    ):
+        for number, (x, end, look) in enumerate(beyond):
+            ax.plot(x, side, marker=marker, ms=4, ls="", color=look.color, clip_on=False, zorder=5)
+            down = -1 if side == top else 1
+            lines_before = number + (0.6 if down == 1 else 0.0)
+            ax.annotate(
+                style.rate(end),
+                (x, side),
+                xytext=(5, down * CUT_PT * (1.2 * lines_before + 0.5)),
+                textcoords="offset points",
+                va="center",
+                fontsize=CUT_PT,
+                color=look.color,
+                path_effects=settled.TEXT_HALO,
+                zorder=6,
+            )
+    return any(end > top or end < bottom for _, end, _ in ends)
+
+
+def _tick(value: int | str) -> str:
+    """Return the label of a value of a parameter."""
+    return style.short(value) if isinstance(value, int | float) else str(value)
 
 
 def _bar_ends(mean: float, low: float, high: float, runs: int) -> tuple[float, float]:
-    """Return the ends of a bar: of the interval, or of the range of two runs."""
+    """Return the ends of a bar: of the interval, or of the range of two runs; NaN for no bar."""
     if runs < 2 or pd.isna(high):
-        return mean, mean
+        return math.nan, math.nan
     return (low, high) if runs >= FEWEST_FOR_INTERVAL else range_of_two(mean, high)
 
 
-def _bars_mean(table: pd.DataFrame) -> str:
-    """Return what the bars of a figure are, for its label."""
-    few = table["n"] < FEWEST_FOR_INTERVAL
-    if not few.any():
-        return "bars: 95 % intervals"
-    return f"bars: {'the range' if few.all() else 'ranges'} of fewer than 3 runs (more --repeats)"
+def _meaning_of_bars(table: pd.DataFrame, is_cut: bool) -> str:
+    """Return what the bars of a figure are, for its foot."""
+    few = table["n"][table["mean"].notna()] < FEWEST_FOR_INTERVAL
+    bars = "bars: 95 % interval over the runs"
+    if few.any():
+        needed = f"from {FEWEST_FOR_INTERVAL} runs on (`repeats`) the 95 % interval"
+        bars = f"bars: of two runs their range, {needed}"
+    return bars + (", with an arrow and the end's value where it is cut" if is_cut else "")
 
 
-def _look(arm: str, model: str, arms: Sequence[str]) -> dict[str, object]:
-    """Return how an arm is drawn: as its model; the second arm of a model with another line."""
-    of_model = style.of_model(model)
-    same = [each for each in arms if each.split("-")[0] == arm.split("-")[0]]
-    line = of_model.line if same.index(arm) == 0 else (0, (1 + same.index(arm), 1.5))
-    return {"color": of_model.color, "marker": of_model.marker, "linestyle": line}
+def _looks(table: pd.DataFrame) -> Looks:
+    """Return how each arm is drawn: as its model; later arms of a model with other lines."""
+    looks: dict[str, ModelStyle] = {}
+    arms_of: dict[str, int] = {}
+    for arm, model in dict(zip(table["arm"], table["model"], strict=True)).items():
+        of_model, number = style.of_model(model), arms_of.setdefault(model, 0)
+        arms_of[model] += 1
+        line = of_model.line if number == 0 else (0, (1 + number, 1.5))
+        looks[arm] = ModelStyle(of_model.color, of_model.marker, line)
+    return looks
 
 
 def _widest(cells: Sequence[Parameters]) -> str:

@@ -86,8 +86,8 @@ class _Panel(NamedTuple):
 def fit(figure: Figure) -> None:
     """Give a figure the width of the shape, with its panels in as many columns as have room.
 
-    The columns that have no room follow below, with all their rows, so that axes that belong
-    together stay together.
+    The columns that have no room follow below, so that panels keep the order in which they are
+    read. Rows of panels that share their horizontal axes stay together.
     """
     width = shape().width
     panels = _panels(figure)
@@ -97,20 +97,21 @@ def fit(figure: Figure) -> None:
     rows, columns = grid.get_geometry()
     ratios = grid.get_height_ratios() or [1.0] * rows
     inch = figure.get_figheight() * shape().size / SCREEN_PT / sum(ratios)
-    across = max(1, min(columns, int(width / LEAST_PANEL_INCHES)))
+    across = columns_with_room(columns)
     lines: list[tuple[int, list[_Panel]]] = []
-    for first in range(0, columns, across):
-        chosen = range(first, first + across)
-        for row in range(rows):
-            line = [
-                panel
-                for panel in panels
-                if not (panel.is_wide and columns > across)
-                and panel.place.rowspan.start == row
-                and panel.place.colspan.start in chosen
-            ]
-            if line:
-                lines.append((row, line))
+    for band in _bands(panels, rows):
+        for first in range(0, columns, across):
+            chosen = range(first, first + across)
+            for row in band:
+                line = [
+                    panel
+                    for panel in panels
+                    if not (panel.is_wide and columns > across)
+                    and panel.place.rowspan.start == row
+                    and panel.place.colspan.start in chosen
+                ]
+                if line:
+                    lines.append((row, line))
     if columns > across:
         lines += [(panel.place.rowspan.start, [panel]) for panel in panels if panel.is_wide]
     heights = [ratios[row] * inch for row, _ in lines]
@@ -128,10 +129,35 @@ def fit(figure: Figure) -> None:
             _wrap_title(panel, width / len(line))
 
 
+def columns_with_room(most: int) -> int:
+    """Return the number of columns of panels, of at most so many, for which the shape has room."""
+    width = shape().width
+    return most if width is None else max(1, min(most, int(width / LEAST_PANEL_INCHES)))
+
+
 def grow(figure: Figure, inches: float) -> None:
     """Make room for a text above or below the panels of a figure of given width."""
     if shape().width is not None:
         figure.set_figheight(figure.get_figheight() + inches)
+
+
+def _bands(panels: list[_Panel], rows: int) -> list[list[int]]:
+    """Return the rows of a figure; those that share a horizontal axis are in one list."""
+    shares = set()
+    for panel in panels:
+        for other in panels:
+            above, below = panel.place.rowspan.start, other.place.rowspan.start
+            if above < below and any(
+                ax.get_shared_x_axes().joined(ax, each) for ax in panel.axes for each in other.axes
+            ):
+                shares |= set(range(above + 1, below + 1))
+    bands: list[list[int]] = []
+    for row in range(rows):
+        if row in shares:
+            bands[-1].append(row)
+        else:
+            bands.append([row])
+    return bands
 
 
 def _panels(figure: Figure) -> list[_Panel]:

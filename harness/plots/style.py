@@ -67,6 +67,7 @@ PARAMETERS = {
     "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.formatter.useoffset": False,
     "axes.grid": True,
     "axes.axisbelow": True,
     "grid.color": GRID,
@@ -157,6 +158,9 @@ MARK_INCHES = 0.95  # width of the word SIMULATED in the corner of a figure
 
 LABEL_INCHES = 1.3  # of a line of the legend, in a figure of given width
 
+SHORT_FROM = 10_000  # numbers from here on are written with k, M, G
+SHORT_DIGITS = 3  # of such a number; one with more is written with commas
+
 UNKNOWN_MODEL = ModelStyle(FAINT, "X", ":")
 
 
@@ -195,6 +199,22 @@ def applied() -> Iterator[None]:
 def rates() -> Formatter:
     """Return the formatter of tick labels for rates: 500 k, 2 M."""
     return EngFormatter(sep=" ")
+
+
+def rate(number: float) -> str:
+    """Return a rate for people, with 2 digits: `480 k`, `2.1 M`."""
+    return EngFormatter(sep=" ")(float(f"{number:.2g}"))
+
+
+def short(number: float) -> str:
+    """Return a number for people, in full: `500`, `20 k`, `1.5 M`; with commas if it is no short
+    multiple: `16,384`.
+    """
+    if abs(number) < SHORT_FROM:
+        return f"{number:g}"
+    text = EngFormatter(sep=" ")(number)
+    digits = text.split(" ")[0]
+    return text if sum(map(str.isdigit, digits)) <= SHORT_DIGITS else f"{number:,.15g}"
 
 
 def key(label: str, color: str = INK, **look: Any) -> Line2D:

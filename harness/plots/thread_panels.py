@@ -8,7 +8,7 @@ comparison with the others'; its diamond is at the level that it settled on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -65,8 +65,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
         _diamond(ax, row, left, right, place)
     ax.set_xscale("log", base=2)
     ax.set_xlim(left, right)
-    ax.xaxis.set_major_locator(FixedLocator(_ticks(levels)))
-    ax.xaxis.set_major_formatter(FixedFormatter([str(level) for level in _ticks(levels)]))
+    ax.xaxis.set_major_locator(FixedLocator(spread_ticks(levels)))
+    ax.xaxis.set_major_formatter(FixedFormatter([str(level) for level in spread_ticks(levels)]))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(style.rates())
     places.tint(ax, table)
@@ -304,9 +304,9 @@ def cell_name(row: pd.Series) -> str:
     return f"{shape_name(row)}\n{cost_name(row['cost'])}"
 
 
-def _ticks(levels: list[int]) -> list[int]:
-    """Return the levels that get a label: the ends, and from below all that leave room on a
-    logarithmic axis.
+def spread_ticks(levels: Sequence[float]) -> list[float]:
+    """Return the levels, of some in order, that get a label: the ends, and from below all that
+    leave room on a logarithmic axis.
     """
     shown = [levels[0]]
     room = (levels[-1] / levels[0]) ** (1 / 8)  # the factor between two of nine even labels

@@ -197,9 +197,7 @@ SIGTERM = "Will exit after finishing currently running jobs (scheduler)."
 
 
 @pytest.mark.parametrize("message", [CTRL_C, SIGTERM])
-def test_an_interruption_says_once_what_is_awaited_and_how_to_end_it_now(
-    progress, capsys, message
-):
+def test_an_interruption_says_once_what_is_awaited_and_how_to_end_it_now(progress, capsys, message):
     assert not progress.interrupted
     progress.take(started(1, "measure", 0.0, experiment="one", block="a,b=1"))
     for _ in range(2):
