@@ -89,7 +89,9 @@ def figure_of_experiment(
         for ax, ((where, others), part) in zip(
             axes[:: 2 if any(bars) else 1].flat, panels.items(), strict=False
         ):
-            ax.set_title(", ".join(filter(None, (others, where))), loc="left")
+            called = "\n".join(filter(None, (others, where)))
+            lines = paper.wrapped(called, paper.shape().width or PANEL_INCHES[0])
+            ax.set_title("\n".join(lines), loc="left")
             places.tint(ax, part)
             is_cut |= _draw(ax, part, cells, across, looks)
         for ax, own in zip(of_time, bars, strict=False):
@@ -105,8 +107,12 @@ def figure_of_experiment(
         if table["mean"].isna().any():
             keys.append(style.key(ls="", marker="x", label="no mean"))
         keys += [*places.legend(table), *key_of_time([bar for own in bars for bar in own])]
+        meaning = _meaning_of_bars(table, is_cut)
+        if paper.shape().width is None and paper.shape().titled:
+            text = provenance.sentence(table, meaning)
+            figure.set_figheight(figure.get_figheight() + provenance.height_of(figure, text))
         style.title_with_legend(figure, title, keys)
-        provenance.stamp(figure, table, _meaning_of_bars(table, is_cut))
+        provenance.stamp(figure, table, meaning)
     return figure
 
 
@@ -160,10 +166,17 @@ def _draw(
         ends = [_bar_ends(*row) for row in zip(*(good[name] for name in BAR_COLUMNS), strict=True)]
         lines = good.assign(lo=[low for low, _ in ends], hi=[high for _, high in ends])
         means.draw(ax, x[drawn], lines, look, arm, plt.rcParams["lines.markersize"])
-        ax.plot(
-            x[~drawn], [0.0] * int((~drawn).sum()), ls="", marker="x", color=look.color,
-            transform=ax.get_xaxis_transform(), clip_on=False, zorder=5,
-        )  # fmt: skip
+        if not drawn.all():  # the bounds of an empty line would be at the figure's corner
+            ax.plot(
+                x[~drawn],
+                [0.0] * int((~drawn).sum()),
+                ls="",
+                marker="x",
+                color=look.color,
+                transform=ax.get_xaxis_transform(),
+                clip_on=False,
+                zorder=5,
+            )
         for place, value, (low, high) in zip(x[drawn], good["value"], ends, strict=True):
             for end in (low, high):
                 cut.setdefault(order.index(value), []).append((place, end, look))

@@ -15,6 +15,8 @@ from harness.plots import paper, style
 FOOT_PT = 7.5
 CHARACTERS_PER_INCH = 17  # of text of this size, by trial
 
+MOST_CELLS = 8  # of a machine, that are named
+
 
 class Runs(str):
     """Meaning of the lines and bands of a figure that shows runs over time, not means of them."""
@@ -111,18 +113,32 @@ def foot(figure: Figure, text: str) -> None:
     if not paper.shape().titled:
         paper.shape().foot.append(text)
         return
-    columns = int(figure.get_figwidth() * CHARACTERS_PER_INCH)
-    lines = textwrap.wrap(text, columns)
+    lines = _lines(figure, text)
     figure.supxlabel(
         "\n".join(lines), x=0.01, ha="left", fontsize=FOOT_PT, color=style.FAINT, linespacing=1.4
     )
-    paper.grow(figure, (len(lines) + 1) * 1.4 * FOOT_PT / 72)
+    paper.grow(figure, height_of(figure, text))
+
+
+def height_of(figure: Figure, text: str) -> float:
+    """Return the height of a text at the foot of a figure [inches], with the space above it."""
+    return (len(_lines(figure, text)) + 1) * 1.4 * FOOT_PT / 72
+
+
+def _lines(figure: Figure, text: str) -> list[str]:
+    return textwrap.wrap(text, int(figure.get_figwidth() * CHARACTERS_PER_INCH))
 
 
 def _points(table: pd.DataFrame) -> str:
-    """Return arms with their cells and machines, machine by machine and cell by cell."""
+    """Return arms with their cells and machines, machine by machine and cell by cell; of many cells
+    the number of points.
+    """
     told = []
     for machine, rows in table.groupby("machine", sort=False):
+        if rows["cell"].nunique() > MOST_CELLS:
+            arms = _listed(list(dict.fromkeys(rows["arm"])))
+            told.append(f"on {for_people(str(machine))} {len(rows)} points of {arms}")
+            continue
         cells = ", ".join(
             f"{' and '.join(arms)} in {cell}"
             for cell, arms in rows.groupby("cell", sort=False)["arm"]

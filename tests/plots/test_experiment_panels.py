@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from harness.experiments.results import table_of_records
+from harness.experiments.results import in_order, table_of_records
 from harness.measurement.record.declaration import RECORD
-from harness.plots import style
+from harness.plots import paper, style
 from harness.plots.experiment_panels import figure_of_experiment
+from harness.plots.settled import without_unsettled
 from tests.records import example
 
 
 def record(cell, arm, rate, **changes):
+    plain = {"machine": "local", "simulated": False, "simulation": None, "elastic": None}
     return example(
-        RECORD, cell=cell, arm=arm, model=arm.split("-")[0], machine="local", simulated=False,
-        simulation=None, sink_tuples_per_s=rate, error=None, **changes,
+        RECORD, cell=cell, arm=arm, model=arm.split("-")[0], sink_tuples_per_s=rate, error=None,
+        **(plain | changes),
     )  # fmt: skip
+
+
+def simulated(cell, arm, rate, **changes):
+    simulation = {"software": "invented", "passed_tuples_per_s": rate}
+    return record(cell, arm, rate, machine="xeon", simulated=True, simulation=simulation, **changes)
 
 
 def test_a_row_has_the_mean_of_the_correct_runs_with_its_interval():
@@ -53,28 +60,125 @@ def test_axes_are_logarithmic_where_values_are_far_apart(costs, rates, scales):
 
 
 def bars_of(*rates):
-    """The ends of the first arm's bar, and the label, of a figure of one cell."""
+    """Return the ends of the first arm's bar, none if it has no bar, and the foot of a figure of
+    one cell.
+    """
     table = table_of_records([record("a", "manual", rate) for rate in rates])
-    (axes,) = figure_of_experiment(table, cells(a={"cost": 1}), "mine").axes
-    (bars,) = axes.containers[0].lines[2]
-    return [float(y) for _, y in bars.get_segments()[0]], axes.get_ylabel()
+    figure = figure_of_experiment(table, cells(a={"cost": 1}), "mine")
+    (bars,) = figure.axes[0].containers[0].lines[2]
+    return [float(y) for _, y in (bars.get_segments() or [[]])[0]], figure.get_supxlabel()
 
 
 def test_two_runs_show_their_range():
-    ends, label = bars_of(100.0, 900.0)
+    ends, foot = bars_of(100.0, 900.0)
     assert ends == pytest.approx([100.0, 900.0])
-    assert "range of fewer than 3 runs (more --repeats)" in label
+    assert "of two runs their range" in foot.replace("\n", " ") and "--repeats" not in foot
 
 
 def test_one_run_has_no_bar():
-    ends, _ = bars_of(100.0)
-    assert ends == pytest.approx([100.0, 100.0])
+    ends, foot = bars_of(100.0)
+    assert ends == []
+    assert "Single runs" in foot
 
 
 def test_three_runs_show_their_interval():
-    ends, label = bars_of(100.0, 110.0, 120.0)
+    ends, foot = bars_of(100.0, 110.0, 120.0)
     assert ends[0] < 100.0 and ends[1] > 120.0
-    assert "bars: 95 % intervals" in label
+    assert "bars: 95 % interval over the runs" in foot.replace("\n", " ")
+
+
+def test_an_interval_that_goes_on_beyond_the_axis_has_an_arrow_with_its_value():
+    table = table_of_records([record("a", "manual", rate) for rate in (1e6, 2e6, 9e6)])
+    figure = figure_of_experiment(table, cells(a={"cost": 1}), "mine")
+    high = table["hi"].iloc[0]
+    assert high > figure.axes[0].get_ylim()[1]
+    assert [text.get_text() for text in figure.axes[0].texts] == [style.rate(high)]
+    assert "with an arrow and the end's value" in figure.get_supxlabel().replace("\n", " ")
+
+
+def markers(axes):
+    """Return the face of each marker of a mean; a cross for an arm without one."""
+    lines = [line for line in axes.lines if line.get_marker() in ("x", "s", "o")]
+    return ["x" if line.get_marker() == "x" else line.get_markerfacecolor() for line in lines]
+
+
+def test_a_measured_point_that_never_settled_is_hollow():
+    table = table_of_records(
+        [record("a", "manual", 5.0, settled=False), record("a", "dynamic-2", 5.0)]
+    )
+    figure = figure_of_experiment(table, cells(a={"cost": 1}), "mine")
+    hollow, full = markers(figure.axes[0])
+    assert hollow == (1, 1, 1) and full != (1, 1, 1)
+    assert "never settled" in [text.get_text() for text in figure.legends[0].texts]
+    assert "1 of 2 runs in the means never settled" in figure.get_supxlabel()
+
+
+def test_a_simulated_point_that_is_not_stationary_is_a_cross_and_named_in_the_foot():
+    table = table_of_records(
+        [simulated("a", "manual", 5.0, settled=False), simulated("a", "dynamic-2", 5.0)]
+    )
+    figure = figure_of_experiment(without_unsettled(table), cells(a={"cost": 1}), "mine")
+    assert "x" in markers(figure.axes[0])
+    foot = figure.get_supxlabel().replace("\n", " ")
+    assert "Left out, since not stationary: on xeon manual in a" in foot
+    assert "SIMULATED on xeon with the software costs of invented" in foot
+
+
+def test_without_a_title_the_foot_is_kept_for_the_caption():
+    table = table_of_records([record("a", "manual", 5.0)])
+    shape = paper.Shape(titled=False)
+    with paper.shaped(shape):
+        figure = figure_of_experiment(table, cells(a={"cost": 1}), "mine")
+    assert not figure.get_supxlabel()
+    assert shape.foot[0].startswith("Measured on ")
+
+
+def test_rows_have_the_order_of_the_experiment_and_not_of_the_records():
+    table = table_of_records(
+        [simulated("b", "manual", 1.0)]
+        + [record(cell, arm, 1.0) for cell in "ba" for arm in ("dynamic-10", "dynamic-2", "manual")]
+    )
+    arms = ["manual", "dynamic-2", "dynamic-10"]
+    ordered = in_order(table, ["local", "xeon"], ["a", "b"], arms)
+    assert list(ordered["cell"] + " " + ordered["arm"]) == [
+        f"{cell} {arm}" for cell in "ab" for arm in arms
+    ] + ["b manual"]
+    figure = figure_of_experiment(ordered, cells(a={"cost": 1}, b={"cost": 2}), "mine")
+    assert [text.get_text() for text in figure.legends[0].texts][:3] == arms
+
+
+@pytest.mark.parametrize("width", [None, 3.3, 5.0])
+def test_panels_are_read_in_the_same_order_at_every_width(width):
+    grid = cells(
+        **{f"c{load}{cost}": {"cost": cost, "payload": load} for load in range(5) for cost in (1, 2, 3, 4, 5, 6)}
+    )  # fmt: skip
+    table = table_of_records([record(name, "manual", 5.0) for name in grid])
+    with paper.shaped(paper.Shape(width=width)):
+        figure = figure_of_experiment(table, grid, "mine")
+        figure.canvas.draw()
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    places = [ax.get_position() for ax in shown]
+    read = sorted(range(5), key=lambda number: (-round(places[number].y0, 2), places[number].x0))
+    titles = [shown[number].get_title("left") for number in read]
+    assert titles == [f"pipeline payload={load}" for load in range(5)]
+
+
+@pytest.mark.parametrize("costs", [(10, 1_000_000), (900_000, 1_000_000)])
+def test_large_values_of_a_parameter_are_short(costs):
+    both = cells(a={"cost": costs[0]}, b={"cost": costs[1]})
+    table = table_of_records([record(name, "manual", 1_234_567.0) for name in "ab"])
+    axes = figure_of_experiment(table, both, "mine").axes[0]
+    axes.figure.canvas.draw()
+    assert axes.get_xticklabels()[-1].get_text() == "1 M"
+    for text in (*axes.get_xticklabels(), *axes.get_yticklabels()):
+        assert len(text.get_text()) <= len("1.25 M")
+    assert not axes.xaxis.get_offset_text().get_text()
+    assert not axes.yaxis.get_offset_text().get_text()
+
+
+def test_a_number_that_is_no_short_multiple_has_commas():
+    numbers = (0.5, 9999, 10_000, 1_500_000, 16_384)
+    assert [style.short(each) for each in numbers] == ["0.5", "9999", "10 k", "1.5 M", "16,384"]
 
 
 def test_each_combination_of_the_other_parameters_has_a_panel():
@@ -97,6 +201,6 @@ def test_explained_runs_show_what_the_threads_of_each_arm_spend_time_on():
     throughput, time = figure_of_experiment(table_of_records(rates), both, "mine", uses).axes
     assert throughput.get_xlabel() == "cost"
     names = [label.get_text() for label in time.get_yticklabels()]
-    assert names == ["2 dynamic-2", "2 manual", "10 dynamic-2", "10 manual"]
+    assert names == ["2 manual", "2 dynamic-2", "10 manual", "10 dynamic-2"]
     widths = [bar.get_width() for bar in time.patches if bar.get_width()]
     assert sorted(widths) == [0.25] * 4 + [0.75] * 4

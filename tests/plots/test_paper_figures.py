@@ -77,6 +77,16 @@ def test_panels_without_room_go_below_and_keep_their_order():
     assert all(ax.get_ylabel().startswith("throughput") for ax in below.axes)
 
 
+def test_rows_of_panels_without_room_are_read_row_by_row():
+    table = scaling("pldi17_fig10", {"mix": [1, 10], "pipeline": [1, 10]}, [1, 2])
+    wide = drawn("pldi17_fig10", {"throughput": table})
+    narrow = drawn("pldi17_fig10", {"throughput": table}, width=3.3)
+    places = [ax.get_position() for ax in wide.axes]
+    read = sorted(range(4), key=lambda number: (-round(places[number].y0, 2), places[number].x0))
+    tops = [narrow.axes[number].get_position().y0 for number in read]
+    assert tops == sorted(tops, reverse=True) and len(set(tops)) == 4
+
+
 def test_title_and_foot_are_printed_for_the_caption_if_they_are_left_out(tables, tmp_path, capsys):
     file = tmp_path / "a.svg"
     assert plot("pldi17_fig10", tables, "--no-title", "-o", file) == 0
@@ -135,7 +145,11 @@ def test_a_width_without_a_unit_or_out_of_range_is_refused(tables, capsys, width
 
 def test_a_font_that_is_not_there_is_named(tables, capsys):
     error = refusal(capsys, tables, "--font", "DejaVu Serf", "-o", "x.png")
-    assert "this machine has no such font (did you mean 'DejaVu Serif'?)" in error
+    assert "this machine has no such font; similar ones are: DejaVu Serif" in error
+    error = refusal(capsys, tables, "--font", "sans mono", "-o", "x.png")
+    assert "DejaVu Sans Mono" in error
+    error = refusal(capsys, tables, "--font", "qqqq", "-o", "x.png")
+    assert "; fonts are: " in error and "sans-serif" in error
 
 
 def test_a_font_is_that_of_all_text(tables, tmp_path):
@@ -155,8 +169,17 @@ def test_latex_has_a_line_an_arm_and_escapes_what_latex_would_read():
     )
     lines = data.as_latex(table).splitlines()
     assert r"cost & machine & arm & tuples/s & 95\,\% interval & runs \\" in lines
-    assert r"1 & local (measured) & dynamic\_2\&3 & 12{,}345 & 12{,}000--12{,}690 & 3 \\" in lines
+    assert r"1 & local (measured) & dynamic\_2\&3 & 12{,}340 & 12{,}000--12{,}690 & 3 \\" in lines
     assert data.escaped("a\\b~") == r"a\textbackslash{}b\textasciitilde{}"
+
+
+def test_latex_rounds_a_mean_to_what_its_interval_supports():
+    assert data.unit_of(1_234_567.0, 1_200_000.0, 1_270_000.0) == 1000
+    assert data.unit_of(1_234_567.0, 100_000.0, 9_000_000.0) == 10_000
+    assert data.unit_of(1_234_567.0, 1_234_566.0, 1_234_568.0) == 1000
+    assert data.unit_of(3.14159) == 0.01
+    table = frame([arm_row("e", "mix", 1, "manual", 1_234_567.0, half=34_567.0)])
+    assert r"1{,}235{,}000 & 1{,}200{,}000--1{,}269{,}000 & 3" in data.as_latex(table)
 
 
 def test_latex_says_which_rows_are_simulated_where_no_run_names_software():
