@@ -108,11 +108,7 @@ def _of_claim(
         found = [look for look in looks if _is(look.venue, name)]
         own += found
         for look in found:
-            result = judge(claim, look)
-            if result.verdict is ClaimVerdict.NOT_REPRODUCED:
-                reason = claim.reasons.get((name, look.venue.software), "")
-                result = replace(result, why=result.why or reason)
-            yield result
+            yield _with_reason(judge(claim, look), [name], look.venue.software)
         if not found and machine in (None, name):
             what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
             yield Result(
@@ -143,12 +139,9 @@ def _of_joint(
         of_name = {venue.machine: venue for venue in simulated if venue.software == software}
         if set(names) <= set(of_name):
             found = True
-            yield judge(
-                claim,
-                Look.at(
-                    claim, tables, Venue(label, True, software), [of_name[name] for name in names]
-                ),
-            )
+            places = [of_name[name] for name in names]
+            look = Look.at(claim, tables, Venue(label, True, software), places)
+            yield _with_reason(judge(claim, look), claim.machines, software)
     if not found:
         yield Result(
             claim,
@@ -157,6 +150,16 @@ def _of_joint(
             ClaimVerdict.NO_DATA,
             why=f"the tables do not hold {label}",
         )
+
+
+def _with_reason(result: Result, machines: Sequence[str], software: str) -> Result:
+    """Return a result of a claim that does not hold with the reasons for that, behind what the
+    tables lack.
+    """
+    if result.verdict is not ClaimVerdict.NOT_REPRODUCED:
+        return result
+    reasons = [result.claim.reasons.get((machine, software), "") for machine in machines]
+    return replace(result, why="; ".join(dict.fromkeys(filter(None, [result.why, *reasons]))))
 
 
 @dataclass(frozen=True, eq=False)

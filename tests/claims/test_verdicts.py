@@ -444,3 +444,19 @@ def test_a_reason_stands_beside_a_claim_that_does_not_hold_there_and_nowhere_els
     }
     [holds, _] = evaluate([asked], tables(on(XEON, c1=pair(20.0))))
     assert (holds.verdict, holds.why) == (ClaimVerdict.REPRODUCED, "")
+
+
+def test_a_reason_stands_behind_what_the_tables_lack():
+    reasons = {("xeon", XEON.software): "longer queues would do it"}
+    asked = claim(machines=("xeon",), reasons=reasons)
+    [result] = evaluate([asked], tables(on(XEON, c1=pair(5.0))))
+    assert result.verdict is ClaimVerdict.NOT_REPRODUCED
+    assert result.why.startswith("no cell pipeline, cost 100")
+    assert result.why.endswith("; longer queues would do it")
+
+
+def test_a_comparison_of_machines_has_the_reasons_of_both():
+    reasons = {("xeon", XEON.software): "of xeon", ("power8", XEON.software): "of power8"}
+    held = tables(on(XEON, c1=pair(1, manual=20)), on(POWER8, c1=pair(1, manual=10)))
+    [result] = evaluate([replace(joint(), reasons=reasons)], held)
+    assert (result.verdict, result.why) == (ClaimVerdict.NOT_REPRODUCED, "of xeon; of power8")
