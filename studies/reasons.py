@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -21,50 +22,62 @@ from harness.measurement.spec import run_of
 POLICIES = ("random", "max_queue_length", "min_latency", "least_recently_run", "max_running_time")
 TREE = {"depth": 6, "branching": 2, "busy": 100}
 SEEDS = (0, 1)
-REFERENCE_OVER_CSTREAM = 0.66
-"""Time of a step on the core that costs are given for, over that on C-Stream's machine."""
+REFERENCE_OVER_CSTREAM = {"cstream": 0.66, "millrace": 0.242}
+"""Time of a step on the core that a software's costs are given for, over that on C-Stream's machine
+(clock x ipc of config/software and config/machines/cstream.yaml).
+"""
 
 
-def costing(name: str, microseconds: float) -> dict[str, float]:
+def costing(software: str, name: str, microseconds: float) -> dict[str, float]:
     """Return the constant with which a step takes so long on C-Stream's machine."""
-    return {f"cost.{name}": 1000 * REFERENCE_OVER_CSTREAM * microseconds}
+    return {f"cost.{name}": 1000 * REFERENCE_OVER_CSTREAM[software] * microseconds}
 
 
-def merge() -> Iterator[str]:
+def merge(software: str) -> Iterator[str]:
     """Throughput of 12 operators side by side by threads, where a merge takes longer."""
     yield from table_of("merge takes", "policy", (8, 10, 12))
-    for label, constants in (("as estimated", {}), ("10 µs", costing("merge_tuple", 10))):
+    slow = costing(software, "merge_tuple", 15)
+    for label, constants in (
+        ("as estimated", {}),
+        ("15 µs", slow),
+        ("15 µs, and a turn 100 µs", slow | costing(software, "coroutine_turn", 100)),
+    ):
         for policy in POLICIES:
             runs = [
-                coroutines("replicated", {"width": 12, "busy": 100}, each, policy, constants)
+                coroutines(software, "replicated", side_by_side(12), each, policy, constants)
                 for each in (8, 10, 12)
             ]
             yield row(label, policy, *map(throughput, runs))
 
 
-def turns() -> Iterator[str]:
+def turns(software: str) -> Iterator[str]:
     """Throughput in trees by policy, where each turn of a co-routine takes longer."""
     yield from table_of("graph", "a turn takes", "policy", (4, 8))
     for graph in ("tree", "reverse-tree"):
-        for label, constants in (("as estimated", {}), ("100 µs", costing("coroutine_turn", 100))):
+        for label, constants in (
+            ("as estimated", {}),
+            ("100 µs", costing(software, "coroutine_turn", 100)),
+        ):
             for policy in POLICIES[:2]:
-                runs = [coroutines(graph, TREE, each, policy, constants) for each in (4, 8)]
+                runs = [
+                    coroutines(software, graph, TREE, each, policy, constants) for each in (4, 8)
+                ]
                 yield row(graph, label, policy, *map(throughput, runs))
 
 
-def buffers() -> Iterator[str]:
+def buffers(software: str) -> Iterator[str]:
     """Latency of operators side by side by their number, where buffers are as long or as many."""
     yield "| policy | 4 operators, buffers of 100 | 20, of 100 | 20, of 20 |"
     yield "|---|---:|---:|---:|"
     for policy in POLICIES:
         runs = [
-            coroutines("replicated", {"width": width, "busy": 100}, 4, policy, capacity=capacity)
+            coroutines(software, "replicated", side_by_side(width), 4, policy, capacity=capacity)
             for width, capacity in ((4, 100), (20, 100), (20, 20))
         ]
         yield row(policy, *map(latency, runs))
 
 
-def balance() -> Iterator[str]:
+def balance(software: str) -> Iterator[str]:
     """Ports of ElasticLoadBalance on 16 CPUs in the last third of runs, by period and tolerance."""
     yield "| cost | period | tolerance | mean ports | periods that change them |"
     yield "|---:|---:|---:|---|---|"
@@ -85,7 +98,7 @@ def balance() -> Iterator[str]:
                     "manual",
                     machine="xeon",
                     cpus=16,
-                    software="streams-4.2",
+                    software=software,
                     duration_s=periods * period_ms / 1000,
                     period_s=period_ms / 1000,
                     warmup=0.0,
@@ -94,10 +107,7 @@ def balance() -> Iterator[str]:
                 seen = [sample["balancers"] for sample in measure(run)["samples"]]
                 levels = [each[0]["active"] for each in seen if each]
                 ends.append(levels[2 * len(levels) // 3 :])
-            changes = [
-                fmean(one != other for one, other in zip(end, end[1:], strict=False))
-                for end in ends
-            ]
+            changes = [fmean(one != other for one, other in pairwise(end)) for end in ends]
             yield row(
                 f"{cost:,}",
                 f"{period_ms} ms",
@@ -107,34 +117,54 @@ def balance() -> Iterator[str]:
             )
 
 
-def queues() -> Iterator[str]:
-    """Throughput of P17's pipeline at cost 1 on the Xeon, by the length of queues. One seed."""
+def queues(software: str) -> Iterator[str]:
+    """Throughput of P17's pipeline at cost 1 on the Xeon, by operators and the length of queues."""
     yield "| operators | queues hold | dedicated | 64 threads | 176 threads |"
     yield "|---:|---:|---:|---:|---:|"
-    for operators, millions in ((1000, (25, 15)), (200, (20, 8))):
+    for operators, seeds, events in (
+        (200, SEEDS, (12_000_000, 8_000_000)),
+        (1000, SEEDS[:1], (25_000_000, 15_000_000)),
+    ):
         for capacity in (64, 1000):
             cells = []
             for threads in (None, 64, 176):
-                run = run_of(
-                    "pipeline",
-                    {"operators": operators, "cost": 1},
-                    "dynamic" if threads else "dedicated",
-                    machine="xeon",
-                    software="streams-4.2",
-                    events=millions[1 if threads else 0] * 1_000_000,
-                    queue_capacity=capacity,
-                    **({"threads": threads} if threads else {}),
-                )
-                cells.append(throughput([measure(run)]))
+                records = [
+                    measure(
+                        run_of(
+                            "pipeline",
+                            {"operators": operators, "cost": 1},
+                            "dynamic" if threads else "dedicated",
+                            machine="xeon",
+                            software=software,
+                            events=events[1 if threads else 0],
+                            queue_capacity=capacity,
+                            seed=seed,
+                            **({"threads": threads} if threads else {}),
+                        )
+                    )
+                    for seed in seeds
+                ]
+                cells.append(throughput(records))
             yield row(f"{operators:,}", f"{capacity:,}", *cells)
 
 
-EXPERIMENTS: Mapping[str, Callable[[], Iterator[str]]] = {
-    each.__name__: each for each in (merge, turns, buffers, balance, queues)
+EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
+    "merge": (merge, "cstream"),
+    "turns": (turns, "cstream"),
+    "buffers": (buffers, "cstream"),
+    "balance": (balance, "streams-4.2"),
+    "queues": (queues, "streams-4.2"),
 }
+"""Experiments with the software whose costs they have unless another is asked for."""
+
+
+def side_by_side(width: int) -> dict[str, int]:
+    """Return the parameters of so many operators of 100 µs side by side."""
+    return {"width": width, "busy": 100}
 
 
 def coroutines(
+    software: str,
     graph: str,
     parameters: Mapping[str, int],
     threads: int,
@@ -142,7 +172,7 @@ def coroutines(
     constants: Mapping[str, float] | None = None,
     capacity: int = 100,
 ) -> list[dict[str, Any]]:
-    """Return records of C-Stream as printed on its machine, one for each seed."""
+    """Return records of co-routines on C-Stream's machine, one for each seed."""
     return [
         measure(
             run_of(
@@ -150,7 +180,7 @@ def coroutines(
                 parameters,
                 "coroutine",
                 machine="cstream",
-                software="cstream",
+                software=software,
                 threads=threads,
                 policy=policy,
                 queue_capacity=capacity,
@@ -200,13 +230,15 @@ def main() -> None:
     """Print the table of an experiment, or list them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("experiment", nargs="?", choices=EXPERIMENTS)
+    parser.add_argument("--software", help="whose costs are simulated")
     parser.add_argument("--list", action="store_true", help="list the experiments")
     given = parser.parse_args()
     if given.list or given.experiment is None:
-        for name, experiment in EXPERIMENTS.items():
+        for name, (experiment, _) in EXPERIMENTS.items():
             print(f"{name:10}{(experiment.__doc__ or '').splitlines()[0]}")
         return
-    for line in EXPERIMENTS[given.experiment]():
+    experiment, software = EXPERIMENTS[given.experiment]
+    for line in experiment(given.software or software):
         print(line, flush=True)
 
 
