@@ -41,8 +41,10 @@ class Engine:
     UserError, and to drop the engine does nothing.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, interpreter_lock: bool = True) -> None:
         self.core = core
+        # True if one thread at a time executes functions in Python
+        self.interpreter_lock = interpreter_lock
         self.layout = core.layout
         self._started = False
         self._before: Counters | None = None  # at the end of the last sample

@@ -15,6 +15,7 @@ from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.kinds import SINK
 from harness.graph.values import MAX_THREADS, MAX_TUPLES
+from harness.machines.host.interpreter import has_interpreter_lock
 from harness.machines.machine import LOCAL
 from harness.machines.software import DEFAULT_SOFTWARE
 from harness.models import MODELS, Model
@@ -163,7 +164,8 @@ def engine_of(
         check_threads(layout, allow_threads)
         by_law = getattr(layout.model, "elastic", False)
         by_law = by_law if changes_replicas is None else changes_replicas
-        engine = Engine(RuntimeCore(layout, tuples, profile, profile_window_s, by_law, explained))
+        core = RuntimeCore(layout, tuples, profile, profile_window_s, by_law, explained)
+        engine = Engine(core, has_interpreter_lock())
     else:
         from harness.simulator.engine import SimulatorCore
 
@@ -177,7 +179,8 @@ def engine_of(
                 replaced=constants,
                 profiled=profiled,
                 explained=explained,
-            )
+            ),
+            profiled is not None and profiled.interpreter_lock,
         )
     for name, count in layout.first_replicas.items():
         engine.set_replicas(name, count)

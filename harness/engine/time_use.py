@@ -7,11 +7,14 @@ out among activities, so a look that comes late, since all CPUs were busy, does 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 BUSY = ("work", "make", "move", "search")
 """Activities that need a CPU."""
+
+HOLDING = ("work", "make")
+"""Activities in which an operator in Python holds the interpreter's lock."""
 
 NONE = "none"  # a thread that has ended
 
@@ -42,6 +45,7 @@ class TimeUse:
     time_s: float
     threads: tuple[ThreadTime, ...]
     looks: int | None = None  # None: exact
+    look_s: float | None = None  # of a window: time that a look stands for; None: exact
 
     def since(self, before: TimeUse | None) -> TimeUse:
         """Return the times [s] of the window that began then; None: at the start of the run. They
@@ -49,14 +53,54 @@ class TimeUse:
         """
         first = {} if before is None else {thread.number: thread for thread in before.threads}
         elapsed_s = self.time_s - (0.0 if before is None else before.time_s)
-        unit_s = 1.0
+        unit_s, look_s = 1.0, None
         if self.looks is not None:
             looks = self.looks - (0 if before is None else before.looks)
-            unit_s = elapsed_s / looks if looks > 0 else 0.0
+            unit_s = look_s = elapsed_s / looks if looks > 0 else 0.0
         threads = (_difference(thread, first.get(thread.number), unit_s) for thread in self.threads)
         return TimeUse(
-            elapsed_s, tuple(thread for thread in threads if thread.total > 0.0), self.looks
+            elapsed_s, tuple(thread for thread in threads if thread.total > 0.0), self.looks, look_s
         )
+
+
+def without_interpreter_waits(
+    threads: Sequence[ThreadTime], in_python: Collection[int]
+) -> tuple[tuple[ThreadTime, ...], dict[int, float]]:
+    """Return the threads' times with the waits for the interpreter's lock set apart, and the CPU
+    time of each operator in Python, for which it had the lock [s].
+
+    A thread that waits for the lock says that it executes the operator, and uses no CPU. A function
+    that sleeps does the same. Threads do not wait longer for the lock than others have it.
+    """
+    found, held = [], []
+    for thread in threads:
+        said = {
+            key: amount
+            for key, amount in thread.spent.items()
+            if key[0] in HOLDING and key[1] in in_python
+        }
+        busy_s = sum(amount for (activity, _), amount in thread.spent.items() if activity in BUSY)
+        off_s = 0.0 if thread.cpu_s is None else max(0.0, busy_s - thread.cpu_s)
+        without_cpu_s = sum(
+            amount
+            for (activity, operator), amount in thread.spent.items()
+            if activity == "ready" and operator in in_python
+        )
+        off_s = min(off_s, sum(said.values()))
+        found.append((thread, said, off_s))
+        held.append(sum(said.values()) - off_s + without_cpu_s)
+    changed = []
+    times: dict[int, float] = dict.fromkeys(in_python, 0.0)
+    for (thread, said, off_s), own_s in zip(found, held, strict=True):
+        waits_s = min(off_s, sum(held) - own_s)
+        left = _reduced(thread.spent, said, waits_s)
+        for key, amount in _reduced(said, said, off_s).items():
+            times[key[1]] += amount
+        for key, amount in said.items():
+            waits = ("lock", key[1])
+            left[waits] = left.get(waits, 0.0) + amount - left[key]
+        changed.append(replace(thread, spent={key: each for key, each in left.items() if each > 0}))
+    return tuple(changed), times
 
 
 def _difference(now: ThreadTime, before: ThreadTime | None, unit_s: float) -> ThreadTime:

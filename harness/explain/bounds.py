@@ -7,12 +7,13 @@ bound stays what it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.explain.shares import USEFUL, OperatorShares, ThreadShares
 
 OPERATOR, SOURCE, PATH, CPUS, IN_FLIGHT = "operator", "source", "path", "CPUs", "in flight"
+INTERPRETER = "interpreter"
 
 PACED = 0.02  # share of its time for which a source waits, from which on its schedule bounds it
 
@@ -48,6 +49,7 @@ def bounds_of(
         *_of_paths(operators, rate),
         *_of_source_threads(operators, threads, elapsed_s, rate),
         *_in_flight(operators, elapsed_s, rate),
+        *_of_interpreter(operators, rate),
         _bound(
             CPUS, (), sum(operator.busy for operator in operators) / max(cpus, 1e-9), cpus, rate
         ),
@@ -58,6 +60,13 @@ def bounds_of(
         if key not in best or best[key].used < bound.used:
             best[key] = bound
     return sorted(best.values(), key=lambda bound: -bound.used)
+
+
+def interpreter_work(work: Iterable[float | None]) -> float:
+    """Return the work that one thread at a time does, since it has the interpreter's lock: that of
+    all operators in Python together. None: an operator that needs no lock.
+    """
+    return sum(each for each in work if each is not None)
 
 
 def _bound(
@@ -92,6 +101,17 @@ def _of_sources(
         used = 1.0 if paused >= PACED else each.busy
         found.append(_bound(SOURCE, (each.name,), used, 1, rate))
     return found
+
+
+def _of_interpreter(operators: Sequence[OperatorShares], rate: float | None) -> list[Bound]:
+    """Operators in Python take turns, and so do replicas of one."""
+    turns = sorted(
+        (each for each in operators if each.interpreter), key=lambda each: -(each.interpreter or 0)
+    )
+    if sum(each.most_threads for each in turns) < 2:
+        return []  # the bound of the operator itself
+    used = interpreter_work(each.interpreter for each in operators)
+    return [_bound(INTERPRETER, tuple(each.name for each in turns), used, 1, rate)]
 
 
 def region_of(operators: Sequence[OperatorShares]) -> dict[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ LIMITS = {
     "operator": "at a time",
     "source": "at a time",
     "path": "at a time",
+    "interpreter": "at a time",
     "CPUs": "CPUs",
     "in flight": "tuples in its queues",
 }
@@ -57,7 +58,12 @@ def side_by_side(measured: RunExplanation, simulated: RunExplanation) -> list[st
     pairs = [(each, simulated_of[each.name]) for each in measured.operators]
     pairs.sort(key=lambda pair: -pair[1].busy)
     costs = [
-        (each.name, _ns(each.tuple_ns), _ns(other.tuple_ns), _ratio(other.tuple_ns, each.tuple_ns))
+        (
+            each.name,
+            time_ns(each.tuple_ns, each.least_ns),
+            time_ns(other.tuple_ns),
+            _ratio(other.tuple_ns, each.tuple_ns),
+        )
         for each, other in pairs[:MOST_ROWS]
     ]
     rates = (measured.tuples_per_s, simulated.tuples_per_s)
@@ -129,13 +135,14 @@ def _together(threads: Sequence[ThreadShares]) -> ThreadShares:
 def _by_operator(explained: RunExplanation) -> list[str]:
     operators = sorted(explained.operators, key=lambda each: -sum(each.shares.values()))
     shown = _shown([each.shares for each in operators])
+    has_queues = any(each.queue_capacity is not None for each in operators)
     rows = [
         (
             each.name,
             *(_share(each.shares[name]) for name in shown),
             f"{100 * each.busy:.0f}",
-            _ns(each.work_ns),
-            _ns(each.queues_ns),
+            time_ns(each.work_ns, each.least_ns),
+            time_ns(each.queues_ns, each.least_ns if has_queues else None),
             _queue(each),
         )
         for each in operators[:MOST_ROWS]
@@ -167,7 +174,7 @@ def _bounds(explained: RunExplanation) -> list[str]:
     return [
         "bounds of the throughput, the nearest first",
         *_table(("used", "tuples/s", "bound", "limit", "operators"), rows),
-        f"critical path of a tuple, {_ns(explained.path_ns)} ns: {path}"
+        f"critical path of a tuple, {time_ns(explained.path_ns)} ns: {path}"
         + (f" and {more} more" if more > 0 else ""),
     ]
 
@@ -205,10 +212,15 @@ def _share(share: float) -> str:
     return f"{100 * share:.1f}" if share >= LEAST_SHOWN else "-"
 
 
-def _ns(time_ns: float | None) -> str:
-    if time_ns is None:
+def time_ns(time: float | None, least: float | None = None) -> str:
+    """Return a time in ns as text, with three digits at least. `least`: the shortest one that could
+    be seen; a shorter one is only known to be below it.
+    """
+    if time is None:
         return "-"
-    return f"{time_ns:,.0f}" if time_ns >= 100 else f"{time_ns:.3g}"
+    if least is not None and time < least:
+        return f"<{time_ns(least)}"
+    return f"{time:,.0f}" if time >= 100 else f"{time:.3g}"
 
 
 def _rate(rate: float | None) -> str:

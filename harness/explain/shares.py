@@ -67,6 +67,14 @@ class OperatorShares:
     replicable: bool
     queue_capacity: int | None
     behind: tuple[str, ...]
+    # threads that had the interpreter's lock for it, on average, at most 1; None: it needs none
+    interpreter: float | None
+    least_ns: float | None  # shortest time of a tuple that could be seen; None: the times are exact
+
+    @property
+    def takes_turns(self) -> bool:
+        """True if most of its time holds the interpreter's lock, so that replicas would wait."""
+        return self.interpreter is not None and self.interpreter > 0.5 * self.busy
 
     @property
     def tuple_ns(self) -> float:
@@ -133,6 +141,7 @@ def operator_shares(use: Mapping[str, Any]) -> list[OperatorShares]:
     """Return the shares of each operator, in the order of the graph."""
     rows = categories(use)
     whole_s, elapsed_s = sum(row[3] for row in rows), use["elapsed_s"]
+    look_s = use.get("look_s")  # older records do not have it
     times: dict[str, list[tuple[str, float]]] = {}
     for _, operator, category, time_s in rows:
         times.setdefault(operator, []).append((category, time_s))
@@ -155,6 +164,12 @@ def operator_shares(use: Mapping[str, Any]) -> list[OperatorShares]:
                 replicable=facts["replicable"],
                 queue_capacity=facts["queue_capacity"],
                 behind=tuple(facts["behind"]),
+                interpreter=_share_of(facts.get("interpreter_s"), elapsed_s),
+                least_ns=look_s * 1e9 / tuples if look_s and tuples else None,
             )
         )
     return found
+
+
+def _share_of(time_s: float | None, elapsed_s: float) -> float | None:
+    return time_s if time_s is None or elapsed_s <= 0.0 else time_s / elapsed_s

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from harness.explain.bounds import Bound
+from harness.explain.bounds import CPUS, INTERPRETER, SOURCE, Bound
 from harness.explain.shares import OperatorShares, ThreadShares, Times
 from harness.runtime.protocol import MAX_BATCH
 
@@ -17,7 +18,14 @@ TELLING = 0.15  # a share of the threads' time from which on it has a sentence o
 MOST_STOLEN = 0.3  # the same of time that other programs took, if nothing else binds
 MUCH_MOVING = 0.25  # the same of the part of useful time that queues and copies take
 MANY_NAMES = 4  # a longer path is said by its ends
+FEW_CPUS = 0.1  # that others take, from which on it is said
+DOMINATES = 0.9  # share of a bound's use; an operator with more of it leaves little to the others
 LINES_A_TUPLE = 2.0  # lines that cores take from each other, from which on it is worth a sentence
+
+WITHOUT_LOCK = (
+    "compile it (numba, C, Cython), or use a Python without that lock (docs/how-to/operators.md)"
+)
+"""Remedy for operators that take turns."""
 
 
 def sentences(
@@ -31,13 +39,19 @@ def sentences(
     if not threads:
         return ["no thread has spent time on anything in the window"]
     by_name = {operator.name: operator for operator in operators}
-    first = _of_bound(bounds[0], by_name, use)
-    binds = bounds[0].used >= BINDS
-    told = [f"bound by {first}" if binds else _nothing_binds(bounds[0], first)]
-    if not binds and shares["stolen"] >= MOST_STOLEN:
-        told.insert(0, f"bound by other programs, which {_of_others(shares, use)}")
-    elif shares["stolen"] >= TELLING / 2:
-        told.append(f"other programs {_of_others(shares, use)}")
+    first = nearest(bounds)
+    said = _of_bound(first, by_name, use)
+    binds = first.used >= BINDS
+    stolen = shares["stolen"]
+    if not binds and stolen >= MOST_STOLEN:
+        told = [f"bound by other programs, which {_of_others(shares, use)}"]
+        told += _without_others(bounds, operators, by_name, use)
+    else:
+        told = [f"bound by {said.headline}" if binds else _nothing_binds(first, said)]
+        if first.kind == CPUS and use["others_cpus"] >= FEW_CPUS:
+            told += _without_others(bounds, operators, by_name, use)
+        if stolen >= TELLING / 2:
+            told.append(f"other programs {_of_others(shares, use)}")
     told += _of_no_cpu(shares, threads, use)
     told += _of_locks(shares, operators)
     if not binds:
@@ -46,65 +60,163 @@ def sentences(
     return told + _of_lines(operators, use)
 
 
-def _nothing_binds(bound: Bound, words: str) -> str:
+def nearest(bounds: Sequence[Bound]) -> Bound:
+    """Return the bound to name. It is the one that is used most, but the interpreter's lock if that
+    is used nearly as much: whatever is done about the other one, the lock remains.
+    """
+    first = bounds[0]
+    for bound in bounds:
+        if bound.kind == INTERPRETER and bound.used >= DOMINATES * first.used:
+            return first if first.kind == SOURCE else bound
+    return first
+
+
+class BoundWords(NamedTuple):
+    """Bound in words: its name, how far it is used, the rule behind it, and what would help."""
+
+    name: str
+    use: str
+    rule: str
+    remedy: str
+
+    @property
+    def headline(self) -> str:
+        """All of it; the rule is in how far it is used."""
+        return f"{self.name}: {self.use}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+def bound_in_words(bound: Bound, run_operators: Sequence[OperatorShares]) -> str:
+    """Return a bound without numbers and remedies: its name, and the rule behind it."""
+    by_name = {operator.name: operator for operator in run_operators}
+    said = _of_bound(bound, by_name, {"others_cpus": 0.0})
+    return f"{said.name}: {said.rule}"
+
+
+def _nothing_binds(bound: Bound, said: BoundWords) -> str:
     return (
         f"no bound is reached: the run uses {_percent(bound.used)} of the nearest one, which is "
-        f"{words.split(':')[0].split(';')[0]}"
+        f"{said.name}"
     )
 
 
-def _of_bound(bound: Bound, by_name: Mapping[str, OperatorShares], use: Mapping[str, Any]) -> str:
+def _without_others(
+    bounds: Sequence[Bound],
+    operators: Sequence[OperatorShares],
+    by_name: Mapping[str, OperatorShares],
+    use: Mapping[str, Any],
+) -> list[str]:
+    """Say what would bind if the run had all CPUs: it would use all other bounds more, and each in
+    the same proportion.
+    """
+    cpus = use["cpus"]
+    needed = sum(operator.busy for operator in operators) / max(cpus, 1e-9)
+    alone = [
+        replace(bound, used=needed, limit=cpus) if bound.kind == CPUS else bound for bound in bounds
+    ]
+    first = nearest(sorted(alone, key=lambda bound: -bound.used))
+    if first.used <= 0.0:
+        return []
+    said = _of_bound(first, by_name, {**use, "others_cpus": 0.0})
+    remedy = f"; {said.remedy}" if said.remedy else ""
+    return [f"without other programs it would be bound by {said.name}: {said.rule}{remedy}"]
+
+
+def _of_bound(
+    bound: Bound, by_name: Mapping[str, OperatorShares], use: Mapping[str, Any]
+) -> BoundWords:
     used = _percent(bound.used)
     names = _names(bound.members)
     match bound.kind:
         case "source" if bound.used < 1.0:
-            return f"the source {names}: it makes and sends tuples {used} of the time"
+            rule = "it makes and sends tuples"
+            return BoundWords(f"the source {names}", f"{rule} {used} of the time", rule, "")
         case "source":
-            return (
-                f"the source {names}: it waits for the time of its next tuple, and the rest of the "
-                "graph keeps up"
-            )
+            rule = "it waits for the time of its next tuple"
+            keeps = f"{rule}, and the rest of the graph keeps up"
+            return BoundWords(f"the source {names}", keeps, rule, "")
         case "operator":
             return _of_operator(by_name[bound.members[0]], used)
+        case "interpreter":
+            return _of_interpreter(bound, used)
         case "path" if bound.limit > 1:
-            return (
-                f"the paths {names}: the threads of {bound.limit:g} sources execute these "
-                f"{len(bound.members)} operators, and are busy {used} of the time; a queue on the "
-                "way would let more threads work"
+            rule = (
+                f"the threads of {bound.limit:g} sources execute these {len(bound.members)} "
+                "operators"
             )
+            busy = f"{rule}, and are busy {used} of the time"
+            remedy = "a queue on the way would let more threads work"
+            return BoundWords(f"the paths {names}", busy, rule, remedy)
         case "path":
-            return (
-                f"the path {names}: one thread at a time executes these "
-                f"{len(bound.members)} operators, and is busy {used} of the time; a queue between "
-                "them would let two threads work"
-            )
+            return _of_path(bound, by_name, used)
         case "in flight":
-            return (
-                f"the queues: they have room for {bound.limit:,.0f} tuples on the critical path "
-                f"{names}, which is too few for the time that these need; longer queues would help"
+            rule = (
+                f"they have room for {bound.limit:,.0f} tuples on the critical path {names}, which "
+                "is too few for the time that these need"
             )
+            return BoundWords("the queues", rule, rule, "longer queues would help")
     others = use["others_cpus"]
-    taken = f", which is what other programs leave of {use['cpus']:g}" if others >= 0.1 else ""
-    return (
-        f"the CPUs: operators and queues use {bound.used * bound.limit:.2f} of {bound.limit:.3g} "
-        f"CPUs{taken}; only less work would help, or more CPUs"
+    taken = f", which is what other programs leave of {use['cpus']:g}" if others >= FEW_CPUS else ""
+    return BoundWords(
+        "the CPUs",
+        f"operators and queues use {bound.used * bound.limit:.2f} of {bound.limit:.3g} CPUs{taken}",
+        f"operators and queues need all {bound.limit:.3g}",
+        "only less work would help, or more CPUs",
     )
 
 
-def _of_operator(operator: OperatorShares, used: str) -> str:
+def _of_path(bound: Bound, by_name: Mapping[str, OperatorShares], used: str) -> BoundWords:
+    rule = f"one thread at a time executes these {len(bound.members)} operators"
+    busy = f"{rule}, and is busy {used} of the time"
+    name = f"the path {_names(bound.members)}"
+    dearest = max((by_name[each] for each in bound.members), key=lambda operator: operator.busy)
+    if dearest.kind == "source" or dearest.busy < DOMINATES * bound.used:
+        return BoundWords(name, busy, rule, "a queue between them would let two threads work")
+    most = f"`{dearest.name}` takes {_percent(min(dearest.busy / bound.used, 1.0))} of that"
+    remedy = f"{most}, so a queue would not help much; {_remedy_of(dearest)}"
+    return BoundWords(name, busy, rule, remedy)
+
+
+def _of_interpreter(bound: Bound, used: str) -> BoundWords:
+    are = (
+        "is a Python function, and its replicas take"
+        if len(bound.members) == 1
+        else ("are Python functions, which take")
+    )
+    rule = f"{_listed(bound.members)} {are} turns"
+    return BoundWords(
+        "the interpreter's lock",
+        f"{rule}, and hold it {used} of the time",
+        rule,
+        f"more threads or replicas cannot help; {WITHOUT_LOCK}",
+    )
+
+
+def _of_operator(operator: OperatorShares, used: str) -> BoundWords:
     name = f"`{operator.name}`"
     if operator.most_threads > 1:
-        return (
-            f"{name}: its {operator.most_threads} threads are busy {used} of the time; more "
-            "replicas would help"
+        threads = f"{operator.most_threads} threads"
+        return BoundWords(
+            name,
+            f"its {threads} are busy {used} of the time",
+            f"at most {threads} execute it at once",
+            WITHOUT_LOCK if operator.takes_turns else "more replicas would help",
         )
-    if operator.replicable:
-        remedy = "replicas would help (--model coroutine --replicas N)"
-    else:
-        remedy = "it can have no replicas, so it would have to become cheaper or be divided"
     moves = (operator.queues_ns or 0.0) / operator.tuple_ns if operator.tuple_ns > 0.0 else 0.0
     of_that = f" ({_percent(moves)} of that moves tuples)" if moves >= MUCH_MOVING else ""
-    return f"{name}: it is busy {used} of the time{of_that} and can use only one thread; {remedy}"
+    return BoundWords(
+        name,
+        f"it is busy {used} of the time{of_that} and can use only one thread",
+        "it can use only one thread",
+        _remedy_of(operator),
+    )
+
+
+def _remedy_of(operator: OperatorShares) -> str:
+    if operator.takes_turns:
+        return f"replicas would wait for the interpreter's lock; {WITHOUT_LOCK}"
+    if operator.replicable:
+        return "replicas would help (--model coroutine --replicas N)"
+    return "it can have no replicas, so it would have to become cheaper or be divided"
 
 
 def _of_others(shares: Times, use: Mapping[str, Any]) -> str:
@@ -127,6 +239,12 @@ def _of_locks(shares: Times, operators: Sequence[OperatorShares]) -> list[str]:
     worst = max(operators, key=lambda operator: operator.shares["locks"])
     if shares["locks"] < TELLING / 2 or worst.shares["locks"] <= 0.0:
         return []
+    if worst.takes_turns:
+        turns = [each.name for each in operators if each.takes_turns]
+        return [
+            f"{_percent(shares['locks'])} of the time threads wait for the interpreter's lock, "
+            f"which {_listed(turns)} {'needs' if len(turns) == 1 else 'need'}"
+        ]
     remedy = (
         "a queue before it would let them go on"
         if worst.queue_capacity is None
@@ -199,6 +317,13 @@ def _of_lines(operators: Sequence[OperatorShares], use: Mapping[str, Any]) -> li
 def _names(members: Sequence[str]) -> str:
     shown = members if len(members) <= MANY_NAMES else (members[0], "...", members[-1])
     return " > ".join(name if name == "..." else f"`{name}`" for name in shown)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"`{name}`" for name in names[:MANY_NAMES]]
+    if len(names) > MANY_NAMES:
+        shown.append(f"{len(names) - MANY_NAMES} more")
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _percent(share: float) -> str:

@@ -41,6 +41,7 @@ operator     an operator, its ports, a stream, a threading annotation
 data         a graph as data, with look-ups;  builder  the `Graph` that users build
 annotations  @threading and @parallel
 checks       the rules of a whole graph;  order, flow, barriers, balance  what they need
+lines        of a graph file, for messages
 schema       attributes of tuples;  typed  typed operators;  functions  users' functions
 files        graphs in files
 """

@@ -34,9 +34,9 @@ class Arriving(NamedTuple):
     sources: frozenset[str]
 
 
-def barrier_problems(graph: OperatorGraph) -> Iterator[str]:
-    """Yield each barrier of an acyclic graph that would deadlock, with the inputs that do not
-    agree.
+def barrier_problems(graph: OperatorGraph) -> Iterator[tuple[str, str]]:
+    """Yield each barrier of an acyclic graph that would deadlock, by name, with a text that names
+    the inputs that do not agree.
     """
     streams = graph.predecessors()
     leaving: dict[str, list[Arriving]] = {}
@@ -65,16 +65,17 @@ def barrier_problems(graph: OperatorGraph) -> Iterator[str]:
             before_split[name] = came
 
 
-def _disagreeing(barrier: Operator, inputs: list[Arriving]) -> Iterator[str]:
+def _disagreeing(barrier: Operator, inputs: list[Arriving]) -> Iterator[tuple[str, str]]:
     first: dict[str, int] = {}  # by source, the first input that it reaches
     for port, arriving in enumerate(inputs):
         for source in sorted(arriving.sources):
             other = first.setdefault(source, port)
             if inputs[other].tuples != arriving.tuples:
                 yield (
+                    barrier.name,
                     f"barrier {barrier.name!r}: inputs {other} and {port} both get tuples of "
                     f"{source!r}, "
-                    "but not the same number, so that it would wait for ever"
+                    "but not the same number, so that it would wait for ever",
                 )
                 return
 

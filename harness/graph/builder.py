@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from harness.graph.balance import elastic_load_balance, threaded_split
-from harness.graph.checks import problems_of
+from harness.graph.checks import BrokenRule, problems_of
 from harness.graph.data import OperatorGraph, named_or_shown
 from harness.graph.flow import Flow, flow_of
 from harness.graph.functions.compiled import LoopFunction, NativeFunction, is_compiled
@@ -651,9 +651,18 @@ class Graph(OperatorGraph):
         breaks each.
         """
         problems = problems_of(self)
-        first = list(islice(problems, 8))
+        first = [self._placed(broken) for broken in islice(problems, 8)]
         if first:
             more = sum(1 for _ in problems)
-            raise GraphError(
-                f"graph {self.name!r}: " + "; ".join(first + [f"and {more} more"] * bool(more))
-            )
+            text = "; ".join(first + [f"and {more} more"] * bool(more))
+            if self.written is None:
+                raise GraphError(f"graph {self.name!r}: {text}")
+            after = ", " if text.startswith("line ") else ": "
+            raise GraphError(f"{self.written.file}{after}{text}")
+
+    def _placed(self, broken: BrokenRule) -> str:
+        """Return the text of a broken rule behind its line, if that is known."""
+        if self.written is None:
+            return broken.text
+        line = self.written.last(broken.about, self.operators, self.streams)
+        return f"line {line}: {broken.text}" if line else broken.text

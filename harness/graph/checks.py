@@ -1,11 +1,12 @@
-"""The rules that a whole graph must obey, for `Graph.check`: each broken one is a line that names
+"""The rules that a whole graph must obey, for `Graph.check`: each broken one is a text that names
 the operator or port.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
+from typing import NamedTuple
 
 from harness.graph.balance import outer_port
 from harness.graph.barriers import barrier_problems
@@ -20,21 +21,33 @@ search has an end.
 """
 
 
-def problems_of(graph: OperatorGraph) -> Iterator[str]:
+class BrokenRule(NamedTuple):
+    """Rule that a graph breaks. `about`: operators, by name, and streams that break it; none if
+    something is missing.
+    """
+
+    text: str
+    about: tuple[str | Stream, ...] = ()
+
+
+def problems_of(graph: OperatorGraph) -> Iterator[BrokenRule]:
     """Every rule that the graph breaks, with its place."""
     kinds = {operator.kind for operator in graph.operators.values()}
     if not any(operator.is_source for operator in graph.operators.values()):
-        yield "no source: a graph needs an operator without input ports"
+        yield BrokenRule("no source: a graph needs an operator without input ports")
     if not any(operator.is_sink for operator in graph.operators.values()):
-        yield "no sink: a graph needs an operator without output ports"
+        yield BrokenRule("no sink: a graph needs an operator without output ports")
     feeding = {stream.source for stream in graph.streams}
     if len(feeding) < sum(operator.outputs for operator in graph.operators.values()):
         unused = (port for port in graph.output_ports() if port not in feeding)
-        yield from (f"output port {outer_port(graph, port)} feeds nothing" for port in unused)
+        yield from (
+            BrokenRule(f"output port {outer_port(graph, port)} feeds nothing", (port.operator,))
+            for port in unused
+        )
     fed = {stream.target for stream in graph.streams}
     if len(fed) < sum(operator.inputs for operator in graph.operators.values()):
         yield from (
-            f"input port {port} is fed by nothing"
+            BrokenRule(f"input port {port} is fed by nothing", (port.operator,))
             for port in graph.input_ports()
             if port not in fed
         )
@@ -42,31 +55,42 @@ def problems_of(graph: OperatorGraph) -> Iterator[str]:
         seen: set[Stream] = set()
         for stream in graph.streams:
             if stream in seen:
-                yield (
+                yield BrokenRule(
                     f"stream {outer_port(graph, stream.source)} -> {stream.target} is connected "
-                    "twice"
+                    "twice",
+                    (stream,),
                 )
             seen.add(stream)
     typed = [operator.name for operator in graph.operators.values() if operator.typed is not None]
     if typed and len(typed) < len(graph.operators):
         plain = next(name for name, operator in graph.operators.items() if operator.typed is None)
-        yield (
+        yield BrokenRule(
             f"operator {typed[0]!r} is typed and {plain!r} is not: in a graph all operators are "
-            "typed, or none is"
+            "typed, or none is",
+            (plain,),
         )
     elif typed:
         yield from _schema_problems(graph)
     cycle = cycle_of(list(graph.operators), number(graph.operators, graph.streams))
     if cycle:
-        yield describe_cycle(cycle)
+        closing = set(pairwise(cycle))
+        yield BrokenRule(
+            describe_cycle(cycle),
+            tuple(
+                stream
+                for stream in graph.streams
+                if (stream.source.operator, stream.target.operator) in closing
+            ),
+        )
         return
     if MERGE in kinds:
-        yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
+        found = islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
+        yield from (BrokenRule(f"merge {merge!r}: {text}", (merge,)) for merge, text in found)
     if BARRIER in kinds:
-        yield from barrier_problems(graph)
+        yield from (BrokenRule(text, (barrier,)) for barrier, text in barrier_problems(graph))
 
 
-def _schema_problems(graph: OperatorGraph) -> Iterator[str]:
+def _schema_problems(graph: OperatorGraph) -> Iterator[BrokenRule]:
     """Yield each stream whose schema is not the one that its target port takes."""
     for source, target in graph.streams:
         given, taken = (
@@ -80,12 +104,13 @@ def _schema_problems(graph: OperatorGraph) -> Iterator[str]:
                 if name != wanted
                 else f"another {name} than the port takes"
             )
-            yield f"stream {source} -> {target} has tuples of {found}"
+            text = f"stream {source} -> {target} has tuples of {found}"
+            yield BrokenRule(text, (Stream(source, target),))
 
 
-def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
-    """Yield the merges that would wait for ever: all tuples of the split must reach its merge, each
-    once.
+def _merge_problems(graph: OperatorGraph) -> Iterator[tuple[str, str]]:
+    """Yield the merges that would wait for ever, by name, with the reason: all tuples of the split
+    must reach its merge, each once.
 
     Copies that also go to a control port do not matter: they end there.
     """
@@ -108,18 +133,18 @@ def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
                 splits.add(name)
                 if name in fan_out:
                     yield (
-                        f"merge {merge!r}: an output port of its split {name!r} feeds more than "
-                        "one input port"
+                        merge,
+                        f"an output port of its split {name!r} feeds more than one input port",
                     )
             elif operator.kind in (SOURCE, MERGE):
-                yield f"merge {merge!r}: {name!r} reaches it without passing a split"
+                yield merge, f"{name!r} reaches it without passing a split"
             elif not operator.preserves or operator.outputs > 1 or name in fan_out:
                 yield (
-                    f"merge {merge!r}: {name!r}, between it and its split, may drop, double or "
-                    "divert tuples"
+                    merge,
+                    f"{name!r}, between it and its split, may drop, double or divert tuples",
                 )
         if len(splits) > 1:
-            yield f"merge {merge!r}: more than one split feeds it ({', '.join(sorted(splits))})"
+            yield merge, f"more than one split feeds it ({', '.join(sorted(splits))})"
         for split in sorted(splits):
             for name in (
                 split,
@@ -128,11 +153,11 @@ def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
                 if name == merge:
                     continue
                 if kind[name] in (MERGE, SINK):
-                    yield f"merge {merge!r}: tuples of its split {split!r} also go to {name!r}"
+                    yield merge, f"tuples of its split {split!r} also go to {name!r}"
                 elif name in absorbed:
                     yield (
-                        f"merge {merge!r}: output port {absorbed[name]} keeps tuples of its "
-                        f"split {split!r} from it"
+                        merge,
+                        f"output port {absorbed[name]} keeps tuples of its split {split!r} from it",
                     )
 
 

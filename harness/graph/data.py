@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from harness.graph.lines import FileLines
 from harness.graph.operator import SCOPE, Operator, PortId, Stream
 from harness.graph.order import Numbered, cycle_of, describe_cycle, number
 from harness.graph.values import MAX_OPERATORS, MAX_PAYLOAD, MAX_PORTS, GraphError, shown, whole
@@ -27,6 +28,7 @@ class OperatorGraph:
         self.counts: Callable[[], dict[str, int]] | None = None
         # operators with a thread of their own, and the sources that stand for these threads
         self.own_threads: dict[str, str] = {}
+        self.written: FileLines | None = None  # where; None: not in a graph file
         self._names_taken: dict[str, int] = {}  # by regions
 
     def __eq__(self, other: object) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from harness import __version__
 from harness.machines.host.cgroup import ROOT, quota_cpus, read_text
 from harness.machines.host.cpu import allowed_cpu_numbers
+from harness.machines.host.interpreter import has_interpreter_lock
 from harness.measurement.cpu_use import Disturbance
 
 MAX_STEAL = 0.02  # share of CPU time; the limits here are guesses, not tuned
@@ -138,7 +139,7 @@ def _ns_per_flop() -> float:
 
 
 def _python() -> str:
-    free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
+    free_threaded = not has_interpreter_lock()
     return (
         f"{sys.implementation.name} "
         f"{sys.version.split()[0]}{' free-threaded' if free_threaded else ''}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -26,6 +25,7 @@ from harness.files.places import kept
 from harness.files.whole import write_whole
 from harness.graph import Graph
 from harness.graph.kinds import LOOP
+from harness.machines.host.interpreter import has_interpreter_lock
 from harness.measurement.host import cpu_model
 from harness.measurement.lock import measuring_lock
 from harness.measurement.spec import cell_slug
@@ -92,15 +92,8 @@ def profile(graph: Graph) -> Profiled:
             )
         ),
         tuples=tuple(counts),
-        interpreter_lock=_has_lock(),
+        interpreter_lock=has_interpreter_lock(),
     )
-
-
-def _has_lock() -> bool:
-    """Return True if the interpreter executes Python on one thread at a time. Before 3.13 every
-    interpreter does.
-    """
-    return getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def _costs_ns(sample: Sample, alike: Sequence[Sequence[int]]) -> list[float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.engine import Engine
-from harness.engine.time_use import TimeUse
+from harness.engine.time_use import TimeUse, without_interpreter_waits
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.machines.host.cpu import usable_cpus
@@ -23,13 +23,15 @@ from harness.models.replicas import replicable
 @dataclass(frozen=True)
 class WindowUse:
     """Readings of what threads did in a window. `queued`: scheduled ports with a queue at its end;
-    `counts` of the hardware, or the `problem` why there are none.
+    `counts` of the hardware, or the `problem` why there are none; `interpreter_lock`: operators in
+    Python take turns.
     """
 
     use: TimeUse
     queued: Sequence[PortId]
     counts: Mapping[str, int]
     problem: str | None
+    interpreter_lock: bool
 
 
 class ExplainedWindow:
@@ -66,11 +68,12 @@ class ExplainedWindow:
             self._use, self._counts = None, {}
         use, queued = self._engine.time_use().since(self._use), self._engine.queued()
         if self._counters is None:
-            return WindowUse(use, queued, {}, None)
+            return WindowUse(use, queued, {}, None, self._engine.interpreter_lock)
         now = self._counters.read()
         self._counters.close()
         counts = {name: now[name] - self._counts.get(name, 0) for name in now}
-        return WindowUse(use, queued, counts, self._counters.problem)
+        problem = self._counters.problem
+        return WindowUse(use, queued, counts, problem, self._engine.interpreter_lock)
 
 
 def time_use_entry(
@@ -87,6 +90,12 @@ def time_use_entry(
     described = run.described
     cpus = usable_cpus() if described is None else described.machine.cpus
     names = [operator.name for operator in layout.operators]
+    in_python = {
+        place
+        for place, operator in enumerate(layout.operators)
+        if window.interpreter_lock and operator.in_python
+    }
+    times, with_lock_s = without_interpreter_waits(window.use.threads, in_python)
     threads = [
         {
             "name": thread.name,
@@ -101,14 +110,15 @@ def time_use_entry(
                 )
             ],
         }
-        for thread in window.use.threads
+        for thread in times
     ]
     return {
         "elapsed_s": window.use.time_s,
         "cpus": cpus,
         "others_cpus": 0.0 if run.simulated else _others_cpus(disturbance, cpus),
         "looks": window.use.looks,
-        "operators": _operators(layout, window, processed, replicas),
+        "look_s": window.use.look_s,
+        "operators": _operators(layout, window, processed, replicas, with_lock_s),
         "threads": threads,
         "counters": window.counts,
         "counters_problem": window.problem,
@@ -122,7 +132,11 @@ def _others_cpus(disturbance: Disturbance, cpus: float) -> float:
 
 
 def _operators(
-    layout: RunLayout, window: WindowUse, processed: Sequence[int], replicas: Sequence[int]
+    layout: RunLayout,
+    window: WindowUse,
+    processed: Sequence[int],
+    replicas: Sequence[int],
+    with_lock_s: Mapping[int, float],
 ) -> list[dict[str, Any]]:
     able: dict[str, int] = {}
     with suppress(UserError):  # a graph may not go together with that model
@@ -152,6 +166,7 @@ def _operators(
             "replicable": operator.name in able,
             "queue_capacity": None if None in own else min(own),
             "behind": [layout.operators[source].name for source in behind.get(place, ())],
+            "interpreter_s": with_lock_s.get(place),
         }
         facts.append(entry)
     return facts

@@ -132,7 +132,8 @@ def test_a_graph_that_cannot_run_is_told_before_anything_is_started(specs, tmp_p
     assert main(["run", str(path), "--model", "manual"]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].endswith(
-        "graph 'my chain': output port parse[0] feeds nothing; input port out[0] is fed by nothing"
+        "bad.yaml, line 5: output port parse[0] feeds nothing; "
+        "line 6: input port out[0] is fed by nothing"
     )
     assert len(lines) == 1
     assert specs == []

@@ -706,6 +706,49 @@ def test_what_a_file_imports_comes_from_its_own_folder(tmp_path):
         )
 
 
+OPERATORS = """\
+operators:
+  - {source: a}
+  - threading: {model: manual}
+    operators:
+      - {work: w, cost: 1}
+  - {work: v, cost: 1}
+  - {sink: out}
+streams:
+"""
+UNSOUND = {
+    f"{OPERATORS}  - a -> w\n  - w -> out": (
+        ", line 6: output port v[0] feeds nothing; line 6: input port v[0] is fed by nothing"
+    ),
+    f"{OPERATORS}  - a -> w\n  - w -> v\n  - v -> w\n  - v -> out": ", line 11: cycle w -> v -> w",
+    f"{OPERATORS}  - a -> w\n  - w -> v\n  - v -> out\n  - w -> v": ", line 12: stream w[0] -> v[0]",
+    "operators:\n  - {source: a}\n  - {barrier: two, inputs: 2}\n  - {filter: few, selectivity: 0.5}\n"
+    "  - {sink: out}\nstreams: [a -> two, a -> few, 'few -> two[1]', two -> out]": (
+        ", line 3: barrier 'two': inputs 0 and 1 both get"
+    ),
+    "operators:\n  - {source: a}\n  - parallel: r\n    width: 2\n    inlet: in\n    outlet: in\n"
+    "    operators:\n      - {work: in}\n      - {work: alone}\n  - {sink: out}\n"
+    "streams: [a -> r, r -> out]": ", line 9: output port r.1.alone[0] feeds nothing; line 9:",
+    "operators:\n  - {source: a}\nstreams: []": (
+        ": no sink: a graph needs an operator without output ports; line 2: output port a[0] feeds"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", UNSOUND)
+def test_a_rule_of_the_whole_graph_is_told_with_the_line_that_breaks_it(tmp_path, text):
+    path = written(tmp_path, text)
+    with pytest.raises(GraphError) as caught:
+        load_graph(path).check()
+    assert str(caught.value).startswith(f"{path}{UNSOUND[text]}")
+
+
+def test_a_rule_of_a_whole_graph_in_json_is_told_with_the_file(tmp_path):
+    path = written(tmp_path, '{"operators": [{"source": "a"}, {"sink": "b"}]}', "graph.json")
+    with pytest.raises(GraphError, match=r"graph\.json: output port a\[0\] feeds nothing; input"):
+        load_graph(path).check()
+
+
 def test_files_of_a_folder_share_what_they_import(tmp_path):
     (tmp_path / "shared.py").write_text("")
     for name in ("first", "second"):

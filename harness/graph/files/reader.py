@@ -21,6 +21,7 @@ from harness.graph.builder import Graph
 from harness.graph.files.function import load_attribute
 from harness.graph.files.text import ParsedFile
 from harness.graph.kinds import KINDS
+from harness.graph.lines import FileLines
 from harness.graph.operator import Operator, PortId, Threading
 from harness.graph.values import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_PORTS
 
@@ -71,6 +72,7 @@ class GraphReader:
         self.path = path
         self.text = text
         self.files: set[Path] = set()
+        self.lines = FileLines(path)
 
     def graph(self) -> Graph:
         """Return the graph, not checked yet. Raises UserError for an error in the file."""
@@ -83,10 +85,15 @@ class GraphReader:
         self._check_keys(values, (), TOP_KEYS, ("operators",))
         with self._place(()):
             graph = Graph(values.get("name", self.path.stem), values.get("payload", 128))
+        graph.written = self.lines
         names: Names = {}
         self._operators(graph, values, (), names)
         self._wires(graph, values, (), names)
         return graph
+
+    def _note(self, graph: Graph, place: Place) -> None:
+        """Note that what is new in the graph is written at a place."""
+        self.lines.add(len(graph.operators), len(graph.streams), self.text.line(place))
 
     # -- operators ---------------------------------------------------------------------------------
 
@@ -99,6 +106,7 @@ class GraphReader:
             )
         for index, entry in enumerate(entries):
             self._operator(graph, entry, (*place, index), names)
+            self._note(graph, (*place, index))
 
     def _operator(self, graph: Graph, entry: object, place: Place, names: Names) -> None:
         if not isinstance(entry, dict):
@@ -182,12 +190,14 @@ class GraphReader:
         placed: list[UserError] = []  # an error that names its place already
 
         def build(port: PortId) -> Any:
+            self._note(graph, place)
             try:
                 names: Names = {}
                 self._operators(graph, entry, place, names)
                 graph.connect(
                     port, self._end(entry["inlet"], (*place, "inlet"), names, entering=True)
                 )
+                self._note(graph, (*place, "inlet"))
                 self._wires(graph, entry, place, names)
                 return self._end(entry["outlet"], (*place, "outlet"), names, entering=False)
             except UserError as error:
@@ -212,6 +222,7 @@ class GraphReader:
             input_ = self._end(target, where, names, entering=True)
             with self._place(where):
                 graph.connect(output, input_)
+            self._note(graph, where)
         for index, entry in enumerate(self._list(values.get("threaded", []), (*place, "threaded"))):
             where = (*place, "threaded", index)
             port, capacity = entry, DEFAULT_THREADED_CAPACITY

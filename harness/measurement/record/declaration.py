@@ -288,6 +288,14 @@ OPERATOR_FACTS = Struct(
             null="one of its input ports has no queue, or it has none",
         ),
         Field("behind", NAMES, "Operators that send to it, by name"),
+        Field(
+            "interpreter_s",
+            AMOUNT,
+            "CPU time of its Python function, which holds the interpreter's lock",
+            "s",
+            null="it needs no such lock",
+            since="2026-11-29",
+        ),
     ),
 )
 
@@ -307,6 +315,14 @@ TIME_USE = Struct(
             COUNT,
             "Looks at the threads since the start of the run",
             null="the times are exact: the run was simulated",
+        ),
+        Field(
+            "look_s",
+            AMOUNT,
+            "Time of a thread that a look stands for",
+            "s",
+            null="the times are exact: the run was simulated",
+            since="2026-11-29",
         ),
         Field("operators", Array(OPERATOR_FACTS), "All operators, in the order of the graph"),
         Field("threads", Array(THREAD_TIME), "All threads that executed operators"),
