@@ -22,10 +22,10 @@ FEW_CPUS = 0.1  # that others take, from which on it is said
 DOMINATES = 0.9  # share of a bound's use; an operator with more of it leaves little to the others
 LINES_A_TUPLE = 2.0  # lines that cores take from each other, from which on it is worth a sentence
 
-WITHOUT_LOCK = (
-    "compile it (numba, C, Cython), or use a Python without that lock (docs/how-to/operators.md)"
-)
-"""Remedy for operators that take turns."""
+ELSE = "or use a Python without that lock (docs/how-to/operators.md)"
+OF_ONE = f"compile it (numba, C, Cython), {ELSE}"
+OF_SEVERAL = f"compile them (numba, C, Cython), fuse them into one function, {ELSE}"
+"""Remedies for operators in Python that take turns."""
 
 
 def sentences(
@@ -177,17 +177,16 @@ def _of_path(bound: Bound, by_name: Mapping[str, OperatorShares], used: str) -> 
 
 
 def _of_interpreter(bound: Bound, used: str) -> BoundWords:
+    names, one = _listed(bound.members), len(bound.members) == 1
     are = (
-        "is a Python function, and its replicas take"
-        if len(bound.members) == 1
-        else ("are Python functions, which take")
+        "is a Python function, and its replicas take" if one else "are Python functions, which take"
     )
-    rule = f"{_listed(bound.members)} {are} turns"
+    rule = f"{names} {are} turns"
     return BoundWords(
         "the interpreter's lock",
         f"{rule}, and hold it {used} of the time",
         rule,
-        f"more threads or replicas cannot help; {WITHOUT_LOCK}",
+        f"more threads or replicas cannot help; {OF_ONE if one else OF_SEVERAL}",
     )
 
 
@@ -199,7 +198,7 @@ def _of_operator(operator: OperatorShares, used: str) -> BoundWords:
             name,
             f"its {threads} are busy {used} of the time",
             f"at most {threads} execute it at once",
-            WITHOUT_LOCK if operator.takes_turns else "more replicas would help",
+            OF_ONE if operator.takes_turns else "more replicas would help",
         )
     moves = (operator.queues_ns or 0.0) / operator.tuple_ns if operator.tuple_ns > 0.0 else 0.0
     of_that = f" ({_percent(moves)} of that moves tuples)" if moves >= MUCH_MOVING else ""
@@ -213,7 +212,7 @@ def _of_operator(operator: OperatorShares, used: str) -> BoundWords:
 
 def _remedy_of(operator: OperatorShares) -> str:
     if operator.takes_turns:
-        return f"replicas would wait for the interpreter's lock; {WITHOUT_LOCK}"
+        return f"replicas would wait for the interpreter's lock; {OF_ONE}"
     if operator.replicable:
         return "replicas would help (--model coroutine --replicas N)"
     return "it can have no replicas, so it would have to become cheaper or be divided"

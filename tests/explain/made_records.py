@@ -17,6 +17,7 @@ def operator(name: str, kind: str = "work", **facts: Any) -> dict[str, Any]:
         "replicable": False,
         "queue_capacity": None,
         "behind": [],
+        "interpreter_s": None,
     }
     return example(declaration.OPERATOR_FACTS, name=name, kind=kind, **plain | facts)
 
@@ -37,6 +38,7 @@ def record(operators: list[Any], threads: list[Any], rate: float = 1e6, **use: A
         "cpus": 2.0,
         "others_cpus": 0.0,
         "looks": 1000,
+        "look_s": 0.001,
         "counters": {},
         "counters_problem": "none here",
     }

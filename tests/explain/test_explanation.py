@@ -210,6 +210,126 @@ def test_neighbours_that_spend_their_time_on_a_queue_are_to_be_fused():
     assert "37 % of the useful time is spent in queues: fuse `a` with `b`" in told.sentences
 
 
+def in_python(name, held_s, **facts):
+    """An operator in Python that had the interpreter's lock so long."""
+    return operator(name, "python", interpreter_s=held_s, replicable=True, **facts)
+
+
+def test_operators_in_python_are_bound_by_the_interpreters_lock_together():
+    told = explain(
+        record(
+            chain(in_python("parse", 0.35), in_python("score", 0.6), queue_capacity=100),
+            [
+                thread("t0", ("work", "parse", 0.35), ("lock", "parse", 0.65)),
+                thread("t1", ("work", "score", 0.6), ("lock", "score", 0.4)),
+            ],
+        )
+    )
+    assert (told.bounds[0].kind, told.bounds[0].members) == ("interpreter", ("score", "parse"))
+    assert told.bounds[0].used == pytest.approx(0.95)
+    assert told.headline == (
+        "bound by the interpreter's lock: `score` and `parse` are Python functions, which take "
+        "turns, and hold it 95 % of the time; more threads or replicas cannot help; compile them "
+        "(numba, C, Cython), fuse them into one function, or use a Python without that lock "
+        "(docs/how-to/operators.md)"
+    )
+    assert (
+        "52 % of the time threads wait for the interpreter's lock, which `parse` and `score` need"
+        in told.sentences
+    )
+    assert "would help" not in told_text(told)
+
+
+def test_a_queue_on_a_path_of_python_is_not_advised():
+    spent = [("make", "source", 0.02), ("work", "a", 0.5), ("work", "b", 0.48)]
+    operators = chain(in_python("a", 0.5), in_python("b", 0.48))
+    told = explain(record(operators, [thread("source source", *spent)]))
+    assert told.bounds[0].kind == "path"
+    assert told.headline.startswith("bound by the interpreter's lock: `a` and `b` are Python")
+    assert "queue" not in told_text(told)
+
+
+def test_replicas_of_one_operator_in_python_take_turns():
+    operators = chain(in_python("a", 0.98, most_threads=2, queue_capacity=100))
+    threads = [thread(f"t{i}", ("work", "a", 0.49), ("lock", "a", 0.51)) for i in range(2)]
+    told = explain(record(operators, threads))
+    assert told.headline.startswith(
+        "bound by the interpreter's lock: `a` is a Python function, and its replicas take turns, "
+        "and hold it 98 % of the time; more threads or replicas cannot help"
+    )
+
+
+def test_one_operator_in_python_is_not_advised_to_have_replicas():
+    operators = chain(in_python("a", 0.97, queue_capacity=100))
+    told = explain(record(operators, [thread("t", ("work", "a", 0.97), ("search", None, 0.03))]))
+    assert not any(bound.kind == "interpreter" for bound in told.bounds)
+    assert told.headline.startswith(
+        "bound by `a`: it is busy 97 % of the time and can use only one thread; replicas would "
+        "wait for the interpreter's lock; compile it"
+    )
+
+
+@pytest.mark.parametrize("held_s", [None, 0.01])
+def test_functions_that_do_not_hold_the_lock_may_have_replicas(held_s):
+    """None: the interpreter has no lock; little of the time: the function sleeps."""
+    operators = chain(in_python("a", held_s), in_python("b", held_s), queue_capacity=100)
+    threads = [thread("t0", ("work", "a", 0.97)), thread("t1", ("work", "b", 0.9))]
+    told = explain(record(operators, threads))
+    assert told.headline.startswith("bound by `a`") and "replicas would help" in told.headline
+
+
+def test_a_dear_operator_on_a_path_is_named_in_place_of_a_queue():
+    spent = [("make", "source", 0.01), ("work", "cheap", 0.02), ("work", "dear", 0.96)]
+    operators = chain(operator("cheap"), operator("dear", replicable=True))
+    told = explain(record(operators, [thread("source source", *spent)]))
+    assert told.headline.endswith(
+        "`dear` takes 97 % of that, so a queue would not help much; replicas would help "
+        "(--model coroutine --replicas N)"
+    )
+
+
+def test_beside_other_programs_it_is_said_what_would_bind_without_them():
+    operators = chain(operator("a", queue_capacity=10, replicable=True))
+    told = explain(
+        record(operators, [thread("t", ("work", "a", 0.2), ("ready", "a", 0.8))], others_cpus=1.5)
+    )
+    assert told.sentences[1] == (
+        "without other programs it would be bound by `a`: it can use only one thread; replicas "
+        "would help (--model coroutine --replicas N)"
+    )
+    operators = chain(in_python("a", 0.15), in_python("b", 0.14), queue_capacity=10)
+    threads = [
+        thread("t0", ("work", "a", 0.15), ("ready", "a", 0.85)),
+        thread("t1", ("work", "b", 0.14), ("ready", "b", 0.86)),
+    ]
+    told = explain(record(operators, threads, others_cpus=1.7))
+    assert told.headline.startswith("bound by the CPUs: operators and queues use 0.29 of 0.3 CPUs")
+    assert told.sentences[1].startswith(
+        "without other programs it would be bound by the interpreter's lock: `a` and `b` are"
+    )
+    many = chain(*(operator(f"o{i}", queue_capacity=10) for i in range(8)))
+    threads = [thread(f"t{i}", ("work", f"o{i}", 0.05), ("ready", f"o{i}", 0.9)) for i in range(8)]
+    told = explain(record(many, threads, others_cpus=1.6))
+    assert told.sentences[1].startswith("without other programs it would be bound by the CPUs: ")
+
+
+def test_a_cost_below_what_a_look_shows_has_a_limit_and_no_zero():
+    operators = chain(operator("a", queue_capacity=10), operator("b", queue_capacity=10))
+    measured = explain(record(operators, [thread("t", ("work", "a", 0.5), ("tuples", "a", 0.5))]))
+    rows = {line.split()[0]: line.split() for line in report(measured) if line.startswith("  b ")}
+    assert rows["b"][-3:] == ["<1", "<1", "10"]
+    exact = explain(
+        record(
+            operators,
+            [thread("t", ("work", "a", 0.5), ("work", "b", 1.234e-5))],
+            looks=None,
+            look_s=None,
+        )
+    )
+    rows = {line.split()[0]: line.split() for line in report(exact) if line.startswith("  b ")}
+    assert rows["b"][-3:] == ["0.0123", "0", "10"]
+
+
 def test_the_critical_path_is_the_way_that_takes_longest():
     operators = [
         SOURCE,
