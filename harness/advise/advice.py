@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.advise.candidates import Candidate
@@ -14,6 +14,7 @@ from harness.compare.contest import By, Contender, Contest
 from harness.compare.standing import ArmRatio
 from harness.compare.would_help import MOST_S, are_close, budget_text, clearly_out, is_open, more_of
 from harness.experiments.arms import option_of
+from harness.explain import RunExplanation
 from harness.models import OPTIONS
 from harness.models.option import Flag, Settings
 
@@ -44,7 +45,8 @@ def _to_best(contest: Contest, arm: Contender) -> float:
 class Advice:
     """Findings. `ranked`: all arms that are worth a run; `screenings`: those that were run;
     `baseline`: the arm that gains are over. `rests_on`: sentences. `terms`: options of `millrace
-    run` that say where the arms ran and what was drawn at random.
+    run` that say where the arms ran and what was drawn at random; `profiles`: explained runs of
+    models with their defaults, by arm.
     """
 
     subject: str  # the word that names the graph
@@ -56,6 +58,7 @@ class Advice:
     baseline: str
     rests_on: Sequence[str] = ()
     terms: Sequence[str] = ()
+    profiles: Mapping[str, RunExplanation] = field(default_factory=dict)
 
     @property
     def arm(self) -> Contender:
@@ -149,24 +152,37 @@ def options_of_arm(arm: Contender) -> list[str]:
     return words
 
 
+def gain_text(advice: Advice, gain: ArmRatio) -> str:
+    """Return the gain over the baseline with its interval."""
+    if advice.final.by is By.LATENCY:
+        return f"its p99 latency is {ratio_text(gain.inverse, 'that of')} {advice.baseline}"
+    return f"{ratio_text(gain, 'as fast as')} {advice.baseline}"
+
+
 def certainty(advice: Advice) -> str:
     """Return how certain the advice is, in one sentence."""
+    return ": ".join(filter(None, certainty_parts(advice)))
+
+
+def certainty_parts(advice: Advice) -> tuple[str, str]:
+    """Return how certain the advice is, and the numbers behind it, "" if there are none."""
     final, arm = advice.final, advice.arm
     what = "as good as" if final.by is By.LATENCY else "as fast as"
     others = [each for each in final.contenders if each is not arm and not each.is_out]
     if not final.blocks and others:
-        return "unknown: the budget ended before the last arms were compared; give it more time"
+        why = "the budget ended before the last arms were compared; give it more time"
+        return "unknown", why
     if not others:
-        return "no other arm ran correctly, so nothing is compared"
+        return "no other arm ran correctly, so nothing is compared", ""
     told = [
         f"{ratio_text(final.standing.ratio(arm.name, other.name), what)} {other.words}"
         for other in others
     ]
     found = f"it is {_listed(told)}"
     if not advice.rivals:
-        return f"certain at 95 % among the last {len(others) + 1} arms: {found}"
+        return f"certain at 95 % among the last {len(others) + 1} arms", found
     names = _listed([each.words for each in advice.rivals])
-    return f"not distinguished from {names} within the budget: {found}"
+    return f"not distinguished from {names} within the budget", found
 
 
 def ratio_text(ratio: ArmRatio, what: str) -> str:
@@ -182,7 +198,7 @@ def _listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
 
 
-def to_mapping(advice: Advice, words: Sequence[str], bound: str | None) -> dict[str, Any]:
+def to_mapping(advice: Advice, words: Sequence[str], bound: str | None, why: str) -> dict[str, Any]:
     """Return everything, for JSON."""
     gain = advice.gain
     final = advice.final
@@ -214,6 +230,7 @@ def to_mapping(advice: Advice, words: Sequence[str], bound: str | None) -> dict[
             for name, value in advice.arm.run.model.changed.items()
         },
         "command": advice.command,
+        "why": why,
         "gain": None
         if gain is None
         else {

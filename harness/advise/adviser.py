@@ -134,6 +134,11 @@ class Adviser:
             baseline.name,
             tuple(self._rests_on(screenings, final)),
             asked.place_words,
+            {
+                arm.name: explain(arm.explained)
+                for arm in profiles.contenders
+                if arm.explained is not None
+            },
         )
 
     # -- steps -------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Arms that may be the best for a graph, with the throughput that bounds allow each.
 
 A region of operators without queues between them is executed by one thread at a time, a pool by its
-threads, and everything by the CPUs. The nearest of these bounds ranks the arms; runs decide.
+threads, everything by the CPUs, and all operators in Python by one thread at a time, if the
+interpreter has its lock. The nearest of these bounds ranks the arms; runs decide.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def found_by_law(costs: GraphCosts, place: Place, threads: int, queued: Set[str]
     """Return the arm with the threads and queues that a law of the multilevel model has found."""
     options = {"threads": min(threads, place.cpus), "queued": names_of(sorted(queued))}
     placement = placed(costs, queued)
-    bound = _bound(placement, costs.hop_ns.get("dynamic", 0.0), place.cpus, threads)
+    bound = _bound(costs, placement, costs.hop_ns.get("dynamic", 0.0), place.cpus, threads)
     (made,) = _made(place, "dynamic", options, bound, FOUND_BY_LAW)
     return made
 
@@ -131,9 +132,11 @@ def _arms(graph: Graph, costs: GraphCosts, place: Place) -> Iterator[Candidate]:
     }
     nothing = placed(costs, frozenset())
     everything = placed(costs, all_queued)
-    yield from _made(place, "manual", {}, _bound(nothing, 0.0, cpus, 0))
+    yield from _made(place, "manual", {}, _bound(costs, nothing, 0.0, cpus, 0))
     hop_ns = costs.hop_ns.get("dedicated", costs.hop_ns.get("dynamic", 0.0))
-    yield from _made(place, "dedicated", {}, _bound(everything, hop_ns, cpus, len(all_queued)))
+    yield from _made(
+        place, "dedicated", {}, _bound(costs, everything, hop_ns, cpus, len(all_queued))
+    )
     yield from _dynamic(costs, place, all_queued, all_queued & by_name, everything)
     yield from _coroutines(graph, costs, place, everything)
 
@@ -165,7 +168,7 @@ def _dynamic(
             continue
         # one CPU may be left to the thread of the source
         for threads in {*levels(place.cpus), max(place.cpus - 1, 1)}:
-            bound = _bound(placement, hop_ns, place.cpus, threads)
+            bound = _bound(costs, placement, hop_ns, place.cpus, threads)
             options: dict[str, object] = {"threads": threads}
             name = f"dynamic-{threads}"
             if not is_all:
@@ -185,10 +188,19 @@ def _coroutines(
     hop_ns = costs.hop_ns.get("coroutine", costs.hop_ns.get("dynamic", 0.0))
     able = replicable(graph, Coroutine(threads=1))
     most = min(able.values(), default=1)
+    turns = {name for name, each in costs.operators.items() if each.takes_turns}
     for threads in levels(place.cpus):
+        single = _bound(costs, everything, hop_ns, place.cpus, threads, pooled=True)
         for replicas in levels(min(threads, most)):
-            of = {name: min(replicas, graph.operators[name].keys or replicas) for name in able}
-            bound = _bound(everything, hop_ns, place.cpus, threads, of, pooled=True)
+            of = {
+                name: min(replicas, graph.operators[name].keys or replicas)
+                for name in able
+                if name not in turns
+            }
+            bound = _bound(costs, everything, hop_ns, place.cpus, threads, of, pooled=True)
+            # replicas of operators in Python wait for each other, and others must gain by theirs
+            if replicas > 1 and turns and bound <= single * (1.0 + NEGLIGIBLE):
+                continue
             options = {"threads": threads} | ({"replicas": replicas} if replicas > 1 else {})
             yield from _made(place, "coroutine", options, bound)
 
@@ -214,6 +226,7 @@ def words_of(arm: Arm) -> str:
 
 
 def _bound(
+    costs: GraphCosts,
     placement: Placement,
     hop_ns: float,
     cpus: int,
@@ -237,5 +250,6 @@ def _bound(
         slowest,
         sum(loads.values()) / min(cpus, threads + own),
         in_pool / threads if threads else 0.0,
+        costs.interpreter_ns,
     )
     return 1e9 / needed_ns if needed_ns > 0.0 else math.inf

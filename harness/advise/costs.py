@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.explain import RunExplanation
+from harness.explain.bounds import interpreter_work
 from harness.explain.shares import OperatorShares
 
 LEAST_HOP_NS = 2.0  # that a queue costs a tuple at least, whatever noise says: a copy
@@ -17,7 +18,10 @@ LEAST_HOP_NS = 2.0  # that a queue costs a tuple at least, whatever noise says: 
 
 @dataclass(frozen=True)
 class OperatorCost:
-    """Cost of an operator. `share`: tuples that it takes for one that all sources send together."""
+    """Cost of an operator. `share`: tuples that it takes for one that all sources send together;
+    `interpreter_ns`: time of a tuple with the interpreter's lock, None if it needs none;
+    `least_ns`: the shortest time of a tuple that could be seen, None if times are exact.
+    """
 
     name: str
     is_source: bool
@@ -25,11 +29,18 @@ class OperatorCost:
     tuple_ns: float
     behind: tuple[str, ...]  # operators that send to it
     replicable: bool
+    interpreter_ns: float | None = None
+    least_ns: float | None = None
 
     @property
     def load_ns(self) -> float:
         """Its time for each tuple of the sources."""
         return self.share * self.tuple_ns
+
+    @property
+    def takes_turns(self) -> bool:
+        """True if most of its time holds the interpreter's lock, so that replicas would wait."""
+        return (self.interpreter_ns or 0.0) > 0.5 * self.tuple_ns
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,14 @@ class GraphCosts:
     def total_ns(self) -> float:
         """Time of all operators for each tuple of the sources."""
         return sum(each.load_ns for each in self.operators.values())
+
+    @property
+    def interpreter_ns(self) -> float:
+        """Time for each tuple of the sources with the interpreter's lock, one thread at a time."""
+        return interpreter_work(
+            each.interpreter_ns and each.share * each.interpreter_ns
+            for each in self.operators.values()
+        )
 
 
 def costs_of(runs: Mapping[str, RunExplanation], plain: str) -> GraphCosts:
@@ -59,10 +78,18 @@ def costs_of(runs: Mapping[str, RunExplanation], plain: str) -> GraphCosts:
             each.tuple_ns if each.queue_capacity is None else each.work_ns or 0.0,
             each.behind,
             each.replicable,
+            _interpreter_ns(each, runs[plain].elapsed_s),
+            each.least_ns,
         )
         for each in shares
     }
     return GraphCosts(operators, {name: _hop_ns(run) for name, run in runs.items()})
+
+
+def _interpreter_ns(operator: OperatorShares, elapsed_s: float) -> float | None:
+    if operator.interpreter is None or not operator.tuples:
+        return None
+    return operator.interpreter * elapsed_s * 1e9 / operator.tuples
 
 
 def _hop_ns(run: RunExplanation) -> float:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.advise.advice import Advice, certainty, ratio_text
+from harness.advise.advice import Advice, certainty, gain_text
 from harness.advise.costs import GraphCosts
-from harness.compare.contest import By
 from harness.compare.report import arm_lines, heading, notes
+from harness.explain.report import time_ns
 from harness.measurement.period_text import short
 
 MOST_ROWS = 12
 
 
-def lines_of(advice: Advice, words: Sequence[str], bound: str | None) -> list[str]:
-    """Return all lines. `words`: what to do in another runtime; `bound`: what bounds the arm."""
+def lines_of(advice: Advice, words: Sequence[str], bound: str | None, why: str) -> list[str]:
+    """Return all lines. `words`: what to do in another runtime; `bound`: what bounds the arm;
+    `why`: the reason for it.
+    """
     final = advice.final
     return [
         heading(final),
@@ -26,6 +28,7 @@ def lines_of(advice: Advice, words: Sequence[str], bound: str | None) -> list[st
         "",
         f"advice: {advice.arm.words}",
         f"  {advice.command}",
+        f"why: {why}",
         "",
         f"gain: {_gain(advice)}",
         f"certainty: {certainty(advice)}",
@@ -46,9 +49,7 @@ def _gain(advice: Advice) -> str:
         return f"none: the advice is {advice.baseline}, with which others are compared"
     if gain.estimate != gain.estimate:  # nan
         return f"unknown: it was not compared with {advice.baseline}"
-    if advice.final.by is By.LATENCY:
-        return f"its p99 latency is {ratio_text(gain.inverse, 'that of')} {advice.baseline}"
-    return f"{ratio_text(gain, 'as fast as')} {advice.baseline}"
+    return gain_text(advice, gain)
 
 
 def _costs(costs: GraphCosts) -> list[str]:
@@ -56,7 +57,8 @@ def _costs(costs: GraphCosts) -> list[str]:
     total = costs.total_ns or 1.0
     lines = [f"{'operator':<24} {'ns a tuple':>10} {'share of the work':>18}"]
     lines += [
-        f"{each.name[:24]:<24} {_ns(each.tuple_ns):>10} {100 * each.load_ns / total:>16.1f} %"
+        f"{each.name[:24]:<24} {time_ns(each.tuple_ns, each.least_ns):>10} "
+        f"{100 * each.load_ns / total:>16.1f} %"
         for each in rows[:MOST_ROWS]
     ]
     if len(rows) > MOST_ROWS:
@@ -64,13 +66,9 @@ def _costs(costs: GraphCosts) -> list[str]:
         name = f"{len(rows) - MOST_ROWS} more"
         lines.append(f"{name:<24} {'':>10} {100 * rest / total:>16.1f} %")
     hops = ", ".join(
-        f"{name} {_ns(ns)} ns" for name, ns in costs.hop_ns.items() if name != "manual"
+        f"{name} {time_ns(ns)} ns" for name, ns in costs.hop_ns.items() if name != "manual"
     )
     return [*lines, f"moving a tuple through a queue: {hops}"] if hops else lines
-
-
-def _ns(time_ns: float) -> str:
-    return f"{time_ns:,.0f}" if time_ns >= 10.0 else f"{time_ns:.2g}"
 
 
 def _tried(advice: Advice) -> list[str]:

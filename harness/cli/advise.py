@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from harness.advise.advice import Advice, to_mapping
 from harness.advise.adviser import PROFILED, Adviser, Asked, entrants
+from harness.advise.reason import reason_for
 from harness.advise.report import lines_of
 from harness.advise.words import in_your_runtime
 from harness.cli.arguments import (
@@ -47,9 +48,10 @@ out, by the paired test of millrace compare, until two are left. The better one 
 neighbours, which differ from it in one option, as long as one of them is better still. The last two
 and the baseline are compared by new runs, until they can be distinguished or the budget is used up.
 
-The output is the arm as a command line, its gain over the baseline with its interval, how certain
-it is, and what to do in a runtime of your own: which operators to fuse, where to put queues, how
-many threads, which batch. docs/explanation/choosing.md has the rules behind it.
+The output is the arm as a command line, the reason for it (what bounds the graph, and what the arm
+does about that), its gain over the baseline with its interval, how certain it is, and what to do in
+a runtime of your own: which operators to fuse, where to put queues, how many threads, which batch.
+docs/explanation/choosing.md has the rules behind it.
 
 With --machine, the graph is profiled on this machine and arms run on the simulated one. Operators
 that call functions in Python or C are simulated with the time that they take here.
@@ -223,7 +225,8 @@ def _report(args: argparse.Namespace, advice: Advice, graph: Graph) -> None:
         record = execute(replace(advice.arm.run, explained=True), lambda phase: None)
     explained = explain(record)
     words, bound = in_your_runtime(graph, record, explained), explained.headline
-    found = to_mapping(advice, words, bound)
+    why = reason_for(advice, explained)
+    found = to_mapping(advice, words, bound, why)
     if args.record is not None:
         from harness.measurement.records import write_records
 
@@ -234,4 +237,4 @@ def _report(args: argparse.Namespace, advice: Advice, graph: Graph) -> None:
         return
     if args.json is not None:
         write_whole(args.json, f"{json.dumps(found, indent=1, allow_nan=False)}\n".encode())
-    say("\n".join(lines_of(advice, words, bound)))
+    say("\n".join(lines_of(advice, words, bound, why)))

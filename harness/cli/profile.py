@@ -6,6 +6,7 @@ import argparse
 
 from harness.cli.arguments import check_writable, whole
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
+from harness.explain.report import time_ns
 from harness.measurement.subject import find_subject
 from harness.terminal.output import say, tell
 from harness.terminal.table import aligned_rows
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     for operator, cost_ns, tuples in zip(
         graph.operators.values(), found.cost_ns, found.tuples, strict=True
     ):
-        rows.append((operator.name, str(operator.kind), f"{cost_ns:,.0f}", f"{tuples:,}"))
+        rows.append((operator.name, str(operator.kind), time_ns(cost_ns), f"{tuples:,}"))
     say("\n".join([f"{graph.name} on {found.cpu}", "", *aligned_rows(rows)]))
     if args.output is not None:
         save_profile(args.output, graph, subject.cell, found)

@@ -17,7 +17,7 @@ from harness.explain.shares import (
     shares_of,
     thread_shares,
 )
-from harness.explain.words import sentences
+from harness.explain.words import own_bound, sentences
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class RunExplanation:
     """Use of the time of a run's threads, and bounds of its throughput.
 
     `shares` are of the time of all threads together, by category (`harness.explain.shares`), and
-    add up to 1. `bounds` begin with the one that is used most. `looks`: how often all threads were
-    looked at; None: the times are exact. `critical_path` has the operators on the way of a tuple
+    add up to 1. `bounds` begin with the one that is used most. `own_bound`: the
+    nearest one if other programs took no CPUs, in words. `looks`: how often all threads were looked
+    at; None: the times are exact. `critical_path` has the operators on the way of a tuple
     that takes longest.
     """
 
@@ -40,6 +41,7 @@ class RunExplanation:
     threads: tuple[ThreadShares, ...]
     operators: tuple[OperatorShares, ...]
     bounds: tuple[Bound, ...]
+    own_bound: str
     critical_path: tuple[str, ...]
     path_ns: float
     sentences: tuple[str, ...]
@@ -80,6 +82,7 @@ def explain(record: Mapping[str, Any]) -> RunExplanation:
         threads=tuple(threads),
         operators=tuple(operators),
         bounds=tuple(bounds),
+        own_bound=own_bound(bounds, operators, use),
         critical_path=tuple(operator.name for operator in path),
         path_ns=sum(operator.tuple_ns for operator in path),
         sentences=(*sentences(shares, operators, threads, bounds, use), *_of_transient(record)),

@@ -45,11 +45,11 @@ def sentences(
     stolen = shares["stolen"]
     if not binds and stolen >= MOST_STOLEN:
         told = [f"bound by other programs, which {_of_others(shares, use)}"]
-        told += _without_others(bounds, operators, by_name, use)
+        told.append(_without_others(bounds, operators, use))
     else:
         told = [f"bound by {said.headline}" if binds else _nothing_binds(first, said)]
         if first.kind == CPUS and use["others_cpus"] >= FEW_CPUS:
-            told += _without_others(bounds, operators, by_name, use)
+            told.append(_without_others(bounds, operators, use))
         if stolen >= TELLING / 2:
             told.append(f"other programs {_of_others(shares, use)}")
     told += _of_no_cpu(shares, threads, use)
@@ -85,10 +85,11 @@ class BoundWords(NamedTuple):
         return f"{self.name}: {self.use}" + (f"; {self.remedy}" if self.remedy else "")
 
 
-def bound_in_words(bound: Bound, run_operators: Sequence[OperatorShares]) -> str:
-    """Return a bound without numbers and remedies: its name, and the rule behind it."""
-    by_name = {operator.name: operator for operator in run_operators}
-    said = _of_bound(bound, by_name, {"others_cpus": 0.0})
+def own_bound(
+    bounds: Sequence[Bound], operators: Sequence[OperatorShares], use: Mapping[str, Any]
+) -> str:
+    """Return the bound of a run that has all CPUs, without numbers and remedies."""
+    said = _alone(bounds, operators, use)
     return f"{said.name}: {said.rule}"
 
 
@@ -100,13 +101,18 @@ def _nothing_binds(bound: Bound, said: BoundWords) -> str:
 
 
 def _without_others(
-    bounds: Sequence[Bound],
-    operators: Sequence[OperatorShares],
-    by_name: Mapping[str, OperatorShares],
-    use: Mapping[str, Any],
-) -> list[str]:
-    """Say what would bind if the run had all CPUs: it would use all other bounds more, and each in
-    the same proportion.
+    bounds: Sequence[Bound], operators: Sequence[OperatorShares], use: Mapping[str, Any]
+) -> str:
+    said = _alone(bounds, operators, use)
+    remedy = f"; {said.remedy}" if said.remedy else ""
+    return f"without other programs it would be bound by {said.name}: {said.rule}{remedy}"
+
+
+def _alone(
+    bounds: Sequence[Bound], operators: Sequence[OperatorShares], use: Mapping[str, Any]
+) -> BoundWords:
+    """Return what would bind if the run had all CPUs. It would then use every other bound more, all
+    in the same proportion.
     """
     cpus = use["cpus"]
     needed = sum(operator.busy for operator in operators) / max(cpus, 1e-9)
@@ -114,11 +120,8 @@ def _without_others(
         replace(bound, used=needed, limit=cpus) if bound.kind == CPUS else bound for bound in bounds
     ]
     first = nearest(sorted(alone, key=lambda bound: -bound.used))
-    if first.used <= 0.0:
-        return []
-    said = _of_bound(first, by_name, {**use, "others_cpus": 0.0})
-    remedy = f"; {said.remedy}" if said.remedy else ""
-    return [f"without other programs it would be bound by {said.name}: {said.rule}{remedy}"]
+    by_name = {operator.name: operator for operator in operators}
+    return _of_bound(first, by_name, {**use, "others_cpus": 0.0})
 
 
 def _of_bound(

@@ -49,6 +49,34 @@ def test_replicas_raise_the_bound():
     assert best.arm.model.name == "coroutine" and best.arm.model.replicas > 1
 
 
+def arms_in_python(*names, place="cstream"):
+    """Arms of the pipeline whose operators of these names hold the interpreter's lock."""
+    graph = pipeline([1] * len(WORK))
+    costs = costs_named_as(graph, WORK)
+    operators = {
+        name: replace(each, interpreter_ns=each.tuple_ns) if name in names else each
+        for name, each in costs.operators.items()
+    }
+    return candidates(graph, replace(costs, operators=operators), find_place(place))
+
+
+def test_operators_in_python_are_bound_together():
+    found = arms_in_python("w1", "w2")
+    assert max(each.bound_per_s for each in found) == pytest.approx(1e9 / (400 + 200))
+
+
+def test_no_replicas_are_offered_that_would_wait_for_the_interpreters_lock():
+    found = arms_in_python("w0", "w1", "w2", "w3")
+    assert {getattr(each.arm.model, "replicas", 1) for each in found} == {1}
+
+
+def test_replicas_of_compiled_operators_are_offered_beside_python():
+    found = arms_in_python("w0")
+    best = max(found, key=lambda each: each.bound_per_s)
+    assert best.arm.model.replicas > 1
+    assert best.bound_per_s <= 1e9 / (WORK[0] + HOPS["coroutine"])
+
+
 def test_no_arm_has_more_threads_than_cpus():
     assert max(each.arm.threads or 0 for each in arms("cstream")) == 12
 

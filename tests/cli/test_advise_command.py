@@ -48,6 +48,12 @@ def test_its_command_runs(capsys):
     found = advised(capsys, "pipeline", "--set", "operators=4", "--set", "cost=1000")
     assert found["gain"]["over"] == "manual"
     assert found["gain"]["estimate"] > 2.0
+    assert found["why"].startswith(
+        "manual is bound by the path `source` > ... > `sink`: one thread at a time executes these "
+        f"6 operators. {found['model']} with "
+    )
+    assert f": {found['gain']['estimate']:.3g} times " in found["why"]
+    assert " as fast as manual (" in found["why"]
     words = shlex.split(found["command"])
     assert words[:3] == ["millrace", "run", "pipeline"] and "--machine" in words
     assert main([*words[1:], "--duration", "0.002"]) == 0
@@ -101,6 +107,7 @@ def test_its_command_has_the_seed_and_the_place_of_the_call():
 def test_cheap_work_stays_on_one_thread(capsys):
     found = advised(capsys, "pipeline", "--set", "operators=3", "--set", "cost=1")
     assert found["model"] == "manual" and found["gain"] is None
+    assert "No other arm was faster: all operators together take" in found["why"]
     assert found["in_your_runtime"] == [
         "Threads: one for each source. It executes everything behind it by plain calls, without "
         "queues.",
@@ -123,6 +130,7 @@ def test_the_report_says_what_to_do_and_what_it_rests_on(capsys, tmp_path):
         "certainty:",
         f"millrace run {table} --model",
         "what bounds it: bound by",
+        "\nwhy: dedicated is bound by `parse`: it can use only one thread. ",
     ):
         assert part in out
 
