@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from harness.explain.bounds import CPUS, INTERPRETER, SOURCE, Bound
+from harness.explain.bounds import CPUS, INTERPRETER, OPERATOR, SOURCE, Bound
 from harness.explain.shares import OperatorShares, ThreadShares, Times
 from harness.runtime.protocol import MAX_BATCH
 
@@ -48,7 +48,7 @@ def sentences(
         told.append(_without_others(bounds, operators, use))
     else:
         told = [f"bound by {said.headline}" if binds else _nothing_binds(first, said)]
-        if first.kind == CPUS and use["others_cpus"] >= FEW_CPUS:
+        if binds and first.kind == CPUS and use["others_cpus"] >= FEW_CPUS:
             told.append(_without_others(bounds, operators, use))
         if stolen >= TELLING / 2:
             told.append(f"other programs {_of_others(shares, use)}")
@@ -62,13 +62,20 @@ def sentences(
 
 def nearest(bounds: Sequence[Bound]) -> Bound:
     """Return the bound to name. It is the one that is used most, but the interpreter's lock if that
-    is used nearly as much: whatever is done about the other one, the lock remains.
+    is used nearly as much: whatever is done about the other one, the lock remains. An operator that
+    has the lock nearly all the time stands for it.
     """
     first = bounds[0]
-    for bound in bounds:
-        if bound.kind == INTERPRETER and bound.used >= DOMINATES * first.used:
-            return first if first.kind == SOURCE else bound
-    return first
+    lock = next((bound for bound in bounds if bound.kind == INTERPRETER), None)
+    if lock is None or first.kind == SOURCE or lock.used < DOMINATES * first.used:
+        return first
+    turns = (
+        bound for bound in bounds if bound.kind == OPERATOR and bound.members[0] in lock.members
+    )
+    dearest = next(turns, None)  # with replicas it may be used much less than the lock
+    if dearest is None or dearest.used < DOMINATES * lock.used:
+        return lock
+    return dearest if first is lock else first
 
 
 class BoundWords(NamedTuple):
@@ -105,7 +112,7 @@ def _without_others(
 ) -> str:
     said = _alone(bounds, operators, use)
     remedy = f"; {said.remedy}" if said.remedy else ""
-    return f"without other programs it would be bound by {said.name}: {said.rule}{remedy}"
+    return f"without other programs the nearest bound would be {said.name}: {said.rule}{remedy}"
 
 
 def _alone(
@@ -241,8 +248,8 @@ def _of_locks(shares: Times, operators: Sequence[OperatorShares]) -> list[str]:
     worst = max(operators, key=lambda operator: operator.shares["locks"])
     if shares["locks"] < TELLING / 2 or worst.shares["locks"] <= 0.0:
         return []
-    if worst.takes_turns:
-        turns = [each.name for each in operators if each.takes_turns]
+    if worst.interpreter is not None and not worst.locked:
+        turns = [each.name for each in operators if each.interpreter is not None]
         return [
             f"{_percent(shares['locks'])} of the time threads wait for the interpreter's lock, "
             f"which {_listed(turns)} {'needs' if len(turns) == 1 else 'need'}"

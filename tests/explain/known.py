@@ -11,11 +11,13 @@ from typing import Any
 
 from examples.building import shared_library
 from harness.engine.open import describe, engine_of, lay_out
+from harness.engine.profiled import Profiled
 from harness.explain import RunExplanation, explain
 from harness.graph import Graph
 from harness.graph.functions.compiled import PROTOTYPE
 from harness.machines.software import DEFAULT_SOFTWARE
 from harness.measurement.observe import observe
+from harness.measurement.simulable import simulable
 from harness.measurement.spec import run_of
 from harness.measurement.time_use import time_use_entry
 from harness.models import Model
@@ -43,6 +45,25 @@ def shared_sink(sources: int, cost: int) -> Graph:
         graph.connect(graph.source(f"source{index}"), shared)
     graph.connect(shared, graph.sink("sink"))
     return graph
+
+
+def two_in_python() -> Graph:
+    """Two operators in Python, one behind the other."""
+    graph = Graph("two")
+    source = graph.source("source")
+    one, other = (graph.python(name, _sum_up, stateless=True) for name in ("one", "other"))
+    graph.chain(source, one, other, graph.sink("sink"))
+    return graph
+
+
+def _sum_up(sequence: int, value: float) -> float:
+    return float(sum(range(200)))
+
+
+TWO_IN_PYTHON = Profiled(
+    "a CPU", (10.0, 20_000.0, 10_000.0, 10.0), ((1.0,), (1.0,), (1.0,), ()), (9,) * 4
+)
+"""Costs of `two_in_python`, with the interpreter's lock."""
 
 
 COUNT_C = """
@@ -76,16 +97,22 @@ def false_sharing() -> Graph:
 
 
 def explained(
-    graph: Graph, model: Model, machine: str = "xeon", **lengths: float
+    graph: Graph,
+    model: Model,
+    machine: str = "xeon",
+    profiled: Profiled | None = None,
+    **lengths: float,
 ) -> tuple[RunExplanation, dict[str, Any]]:
     """Run a graph for a while; return the explanation and the record's entry. `machine`: "": real
-    threads.
+    threads; `profiled`: costs of users' functions there.
     """
     on = describe(machine, DEFAULT_SOFTWARE, {}) if machine else None
     where = {"machine": machine, "simulated": True} if machine else {}
     run = replace(run_of("pipeline", {}, "manual", **where, **lengths), explained=True)
+    if profiled is not None:
+        graph = simulable(graph, profiled, on.machine)
     layout = lay_out(graph, model, on)
-    engine = engine_of(layout, on, explained=True)
+    engine = engine_of(layout, on, explained=True, profiled=profiled)
     seen = observe(engine, run, graph, lambda phase: None)
     entry = time_use_entry(
         run, layout, seen.time_use, seen.processed, seen.samples[-1].replicas, seen.disturbance

@@ -269,6 +269,15 @@ def test_one_operator_in_python_is_not_advised_to_have_replicas():
     )
 
 
+def test_an_operator_in_python_that_has_the_lock_nearly_alone_is_named_itself():
+    operators = chain(in_python("a", 0.03), in_python("b", 0.93), queue_capacity=100)
+    threads = [thread("t0", ("work", "a", 0.03)), thread("t1", ("work", "b", 0.93))]
+    told = explain(record(operators, threads))
+    assert told.bounds[0].kind == "interpreter"
+    assert told.headline.startswith("bound by `b`: it is busy 93 % of the time and can use only")
+    assert "replicas would wait for the interpreter's lock; compile it" in told.headline
+
+
 @pytest.mark.parametrize("held_s", [None, 0.01])
 def test_functions_that_do_not_hold_the_lock_may_have_replicas(held_s):
     """None: the interpreter has no lock; little of the time: the function sleeps."""
@@ -294,7 +303,7 @@ def test_beside_other_programs_it_is_said_what_would_bind_without_them():
         record(operators, [thread("t", ("work", "a", 0.2), ("ready", "a", 0.8))], others_cpus=1.5)
     )
     assert told.sentences[1] == (
-        "without other programs it would be bound by `a`: it can use only one thread; replicas "
+        "without other programs the nearest bound would be `a`: it can use only one thread; replicas "
         "would help (--model coroutine --replicas N)"
     )
     operators = chain(in_python("a", 0.15), in_python("b", 0.14), queue_capacity=10)
@@ -305,12 +314,14 @@ def test_beside_other_programs_it_is_said_what_would_bind_without_them():
     told = explain(record(operators, threads, others_cpus=1.7))
     assert told.headline.startswith("bound by the CPUs: operators and queues use 0.29 of 0.3 CPUs")
     assert told.sentences[1].startswith(
-        "without other programs it would be bound by the interpreter's lock: `a` and `b` are"
+        "without other programs the nearest bound would be the interpreter's lock: `a` and `b` are"
     )
     many = chain(*(operator(f"o{i}", queue_capacity=10) for i in range(8)))
     threads = [thread(f"t{i}", ("work", f"o{i}", 0.05), ("ready", f"o{i}", 0.9)) for i in range(8)]
     told = explain(record(many, threads, others_cpus=1.6))
-    assert told.sentences[1].startswith("without other programs it would be bound by the CPUs: ")
+    assert told.sentences[1].startswith(
+        "without other programs the nearest bound would be the CPUs: "
+    )
 
 
 def test_a_cost_below_what_a_look_shows_has_a_limit_and_no_zero():

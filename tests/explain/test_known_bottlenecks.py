@@ -5,13 +5,22 @@ threads, beside whatever else runs, only what is far apart is compared.
 from __future__ import annotations
 
 import multiprocessing
+from dataclasses import replace
 
 import pytest
 
 from harness.explain.shares import USEFUL
 from harness.machines.host.cpu import usable_cpus
+from harness.machines.host.interpreter import has_interpreter_lock
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
-from tests.explain.known import explained, false_sharing, pipeline, shared_sink
+from tests.explain.known import (
+    TWO_IN_PYTHON,
+    explained,
+    false_sharing,
+    pipeline,
+    shared_sink,
+    two_in_python,
+)
 
 VIRTUAL = {"duration_s": 0.002, "warmup": 0.001}
 REAL = {"duration_s": 0.4, "warmup": 0.2}
@@ -85,6 +94,31 @@ def test_a_queue_that_is_too_short_makes_moving_tuples_dear():
     assert short.shares["queues"] > 1.5 * long.shares["queues"]
     assert any("has room for 1 of the 32 tuples" in sentence for sentence in short.sentences)
     assert not any("has room for" in sentence for sentence in long.sentences)
+
+
+IN_PYTHON = {"profiled": TWO_IN_PYTHON, "duration_s": 0.2, "warmup": 0.1}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Dedicated(queue_capacity=64), Coroutine(threads=4, replicas=2, queue_capacity=64)],
+    ids=lambda model: model.name,
+)
+def test_operators_in_python_are_bound_by_the_interpreters_lock(model):
+    told, _ = explained(two_in_python(), model, **IN_PYTHON)
+    assert (told.bounds[0].kind, told.bounds[0].used > 0.9) == ("interpreter", True)
+    assert set(told.bounds[0].members) == {"one", "other"}
+    assert told.headline.startswith("bound by the interpreter's lock")
+    assert told.shares["locks"] > 0.1
+
+
+def test_operators_in_python_without_the_lock_have_bounds_of_their_own():
+    free = replace(TWO_IN_PYTHON, interpreter_lock=False)
+    told, _ = explained(
+        two_in_python(), Dedicated(queue_capacity=64), **IN_PYTHON | {"profiled": free}
+    )
+    assert (told.bounds[0].kind, told.bounds[0].members) == ("operator", ("one",))
+    assert not any(bound.kind == "interpreter" for bound in told.bounds)
 
 
 def test_virtual_runs_are_the_same_with_an_explanation_and_without():
@@ -161,6 +195,16 @@ def test_false_sharing_shows_in_counters_where_they_can_be_read_and_else_as_work
         assert any("false sharing" in sentence for sentence in told.sentences)
     else:
         assert not any("cache lines" in sentence for sentence in told.sentences)
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(not has_interpreter_lock(), reason="the interpreter has no lock")
+def test_real_threads_take_turns_in_python():
+    told, _ = explained(two_in_python(), Dedicated(), "", **REAL)
+    bound = next(bound for bound in told.bounds if bound.kind == "interpreter")
+    assert set(bound.members) == {"one", "other"}
+    assert sum(each.interpreter or 0.0 for each in told.operators) < 1.1
+    assert "replicas would help" not in " ".join(told.sentences)
 
 
 def _spin(begun) -> None:
