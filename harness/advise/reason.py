@@ -18,9 +18,10 @@ def reason_for(advice: Advice, run: RunExplanation) -> str:
         return f"{advice.arm.words} is bound by {run.own_bound}. {_of_costs(advice)} ({certain})."
     before = _baseline(advice)
     bound = "" if before is None else f"{advice.baseline} is bound by {before.own_bound}. "
+    turns = "; operators in Python still take turns" if _takes_turns(advice) else ""
     known = gain.estimate == gain.estimate  # not nan
     found = f"{gain_text(advice, gain)} ({certain})" if known else f"its gain is {certain}"
-    return f"{bound}{advice.arm.words} {_does(advice.arm.run.model)}: {found}."
+    return f"{bound}{advice.arm.words} {_does(advice.arm.run.model)}{turns}: {found}."
 
 
 def _baseline(advice: Advice) -> RunExplanation | None:
@@ -30,11 +31,16 @@ def _baseline(advice: Advice) -> RunExplanation | None:
     return advice.profiles.get(advice.baseline)
 
 
+def _takes_turns(advice: Advice) -> bool:
+    """Return True if most of the work holds the interpreter's lock."""
+    return advice.costs.interpreter_ns > 0.5 * advice.costs.total_ns
+
+
 def _of_costs(advice: Advice) -> str:
     """Say why no other arm was faster."""
     costs = advice.costs
     work = f"all operators together take {time_ns(costs.total_ns)} ns a tuple"
-    if costs.interpreter_ns > 0.5 * costs.total_ns:
+    if _takes_turns(advice):
         return f"No other arm was faster: {work}, most of it with the interpreter's lock"
     hops = [each for name, each in costs.hop_ns.items() if name != Manual.name]
     if not hops:
@@ -47,7 +53,7 @@ def _does(model: Model) -> str:
     if isinstance(model, Manual):
         return "has no queues, whose transfers cost time"
     if isinstance(model, Dedicated):
-        return "has a queue and a thread before each operator, so that they work at once"
+        return "has a queue and a thread before each operator, so that several work at once"
     if isinstance(model, Coroutine):
         if model.replicas > 1:
             return f"lets {model.replicas} threads execute an operator at once, as replicas"

@@ -17,7 +17,7 @@ from harness.explain.shares import (
     shares_of,
     thread_shares,
 )
-from harness.explain.words import own_bound, sentences
+from harness.explain.words import WITHOUT_OTHERS, own_bound, sentences
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,11 @@ class RunExplanation:
 
     @property
     def headline(self) -> str:
-        """Nearest bound of the run, in a sentence."""
-        return self.sentences[0]
+        """Nearest bound of the run, in a sentence; beside other programs also the nearest one without
+        them.
+        """
+        beside = [each for each in self.sentences[1:2] if each.startswith(WITHOUT_OTHERS)]
+        return "; ".join([self.sentences[0], *beside])
 
     def to_mapping(self) -> dict[str, Any]:
         """Return everything, for JSON."""

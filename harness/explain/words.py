@@ -22,6 +22,7 @@ FEW_CPUS = 0.1  # that others take, from which on it is said
 DOMINATES = 0.9  # share of a bound's use; an operator with more of it leaves little to the others
 LINES_A_TUPLE = 2.0  # lines that cores take from each other, from which on it is worth a sentence
 
+WITHOUT_OTHERS = "without other programs the nearest bound would be"
 ELSE = "or use a Python without that lock (docs/how-to/operators.md)"
 OF_ONE = f"compile it (numba, C, Cython), {ELSE}"
 OF_SEVERAL = f"compile them (numba, C, Cython), fuse them into one function, {ELSE}"
@@ -112,7 +113,7 @@ def _without_others(
 ) -> str:
     said = _alone(bounds, operators, use)
     remedy = f"; {said.remedy}" if said.remedy else ""
-    return f"without other programs the nearest bound would be {said.name}: {said.rule}{remedy}"
+    return f"{WITHOUT_OTHERS} {said.name}: {said.rule}{remedy}"
 
 
 def _alone(

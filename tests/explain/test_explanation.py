@@ -302,6 +302,7 @@ def test_beside_other_programs_it_is_said_what_would_bind_without_them():
     told = explain(
         record(operators, [thread("t", ("work", "a", 0.2), ("ready", "a", 0.8))], others_cpus=1.5)
     )
+    assert told.headline.endswith(f" of the time; {told.sentences[1]}")
     assert told.sentences[1] == (
         "without other programs the nearest bound would be `a`: it can use only one thread; replicas "
         "would help (--model coroutine --replicas N)"
