@@ -50,7 +50,7 @@ class RunExplanation:
 
     @property
     def headline(self) -> str:
-        """Nearest bound of the run, in a sentence; beside other programs also the nearest one without
+        """Nearest bound of the run, in a sentence. Beside other programs it names the one without
         them.
         """
         beside = [each for each in self.sentences[1:2] if each.startswith(WITHOUT_OTHERS)]
