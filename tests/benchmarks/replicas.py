@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import os
 import random
 import statistics
 import subprocess
@@ -20,6 +19,7 @@ from harness.engine import open_engine
 from harness.graph import Graph
 from harness.graph.functions.compiled import NativeFunction
 from harness.models import Coroutine
+from tests import compiler
 
 RECORDER = """
 #include <stdint.h>
@@ -40,7 +40,7 @@ int32_t gap(uint64_t sequence, double *value, char *payload, uint64_t bytes, dou
 def recorder(folder: Path) -> ctypes.CDLL:
     (folder / "gap.c").write_text(RECORDER)
     words = [
-        os.environ.get("CC", "cc"),
+        *compiler.of_c(),
         "-O2",
         "-shared",
         "-fPIC",

@@ -4,7 +4,6 @@ built is not built again.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import harness.peers.peer as peer
 from harness.errors import UserError
 from harness.peers import all_peers, build, find_peer
 from harness.peers.peer import Peer, Tool
+from tests import compiler
 
 
 @pytest.fixture
@@ -202,9 +202,7 @@ def test_what_the_tbb_program_takes_from_our_runtime_is_still_there():
         "c++",
         str(folder / "answers.hpp"),
     ]
-    done = subprocess.run(
-        [os.environ.get("CXX", "g++"), *words], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*compiler.of_cxx(), *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

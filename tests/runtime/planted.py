@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from os import environ
 from pathlib import Path
 
+from tests import compiler
+
 ROOT = Path(__file__).parents[2]
 HEADERS = ROOT / "harness" / "native"
 PROGRAMS = ROOT / "tests" / "native"
@@ -58,7 +60,7 @@ class Fault:
 def compile_program(program: str, folder: Path, *, planted: dict[str, Fault] | None = None) -> Path:
     """The program on the shipped headers, or on copies with the faults."""
     made = folder / (f"{program}_planted" if planted else program)
-    words = [environ.get("CXX", "c++"), "-std=c++20", "-o", str(made)]
+    words = [*compiler.of_cxx(), "-std=c++20", "-o", str(made)]
     if planted is None:
         words += [
             "-O1",

@@ -24,12 +24,13 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from os import environ
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from harness.runtime.protocol import POLICIES
+
+from tests import compiler
 
 ROOT = Path(__file__).parents[2]
 LOOK, PICK, STUCK, PORT, STATE = range(5)
@@ -81,7 +82,7 @@ def library() -> ctypes.CDLL:
     with TemporaryDirectory() as folder:
         path = f"{folder}/schedule.so"
         words = [
-            environ.get("CXX", "c++"),
+            *compiler.of_cxx(),
             "-std=c++20",
             "-O1",
             "-shared",

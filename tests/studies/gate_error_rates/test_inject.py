@@ -15,6 +15,7 @@ import pytest
 
 from harness.errors import RunFailed, UserError
 from studies.gate_error_rates import inject
+from tests import compiler
 
 ROOT = Path(__file__).resolve().parents[3]
 NATIVE = ROOT / "harness" / "native"
@@ -131,7 +132,7 @@ def test_what_is_injected_is_exactly_what_the_amounts_say(tmp_path: Path) -> Non
     include = patched(tmp_path / "tree")
     subprocess.run(
         [
-            os.environ.get("CXX", "g++"),
+            *compiler.of_cxx(),
             "-std=c++20",
             "-O2",
             "-pthread",
@@ -173,7 +174,7 @@ def test_base_multiplies_by_the_same_instructions_as_the_program_that_is_not_pat
 
     def multiplies(include: Path) -> list[str]:
         command = [
-            os.environ.get("CXX", "g++"),
+            *compiler.of_cxx(),
             "-std=c++20",
             "-O3",
             "-S",
