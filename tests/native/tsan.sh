@@ -27,5 +27,17 @@ done
 # looks at memory or at guards of stacks, which such a build does not have. Graphs of 10,000 co-routines: each is a thread to
 # ThreadSanitizer, which knows 8,128.
 # setarch -R: some kernels place memory where ThreadSanitizer does not expect it
-TSAN_OPTIONS="halt_on_error=1 exitcode=66" LD_PRELOAD="$library" PYTHONPATH="$tree" setarch -R \
-  "$python" -m pytest "${files[@]}" -q -p no:cacheprovider --timeout 300 -m "not plain_build and not slow" "$@"
+#
+# A race ends the process, and pytest loses what that process wrote to standard error. So reports go to files, which are shown at the end,
+# and -v names each test before it begins. A process that a test starts may write a report, too.
+rm -f report.*
+code=0
+TSAN_OPTIONS="halt_on_error=1 exitcode=66 log_path=$tree/report" LD_PRELOAD="$library" PYTHONPATH="$tree" setarch -R \
+  "$python" -m pytest "${files[@]}" -v -p no:cacheprovider -m "not plain_build and not slow" "$@" || code=$?
+for report in report.*; do
+  [ -e "$report" ] || continue
+  echo
+  cat "$report"
+  code=66
+done
+exit $code
