@@ -122,7 +122,8 @@ struct Path {
 
   // -- submit.hpp: data
   static void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count);
-  static inline void hand_over(Worker* worker);
+  [[gnu::always_inline]] static inline void hand_over(Worker* worker);
+  static void wake_pool(Worker* worker);
   static inline void acquire(Worker* worker, Lock* lock, const Operator* op);
   static inline void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count);
   static void hold_back(Worker* worker, Tuple* first, uint32_t count);
@@ -147,7 +148,8 @@ struct Path {
   static void put_off(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count);
   static bool hand_on(Worker* worker);
   static void call_rest(Worker* worker, Target* target);
-  static void end(Worker* worker, Target* before);
+  [[gnu::always_inline]] static inline void end(Worker* worker, Target* before);
+  static void end_begun(Worker* worker, Target* before);
   // -- out of a queue
   static inline void take(Worker* worker, Port* port, Tuple* first, uint32_t count);
   static void take_with_marks(Worker* worker, Port* port, Tuple* first, uint32_t count);
@@ -280,16 +282,26 @@ struct Path {
 
   // -- typed_path.hpp
   static int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t typed_plain(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  template <bool PLAIN>
+  [[gnu::always_inline]] static inline int32_t process(Operator* op, Worker* worker, Tuple* first,
+                                                       uint32_t count);
   static int32_t typed_split(Operator* op, Worker* worker, Tuple* first, uint32_t count);
   static int32_t typed_merge(Operator* op, Worker* worker, Tuple* first, uint32_t count);
   static void merge_on(Worker* worker, Operator* op, Tuple* tuple);
   static void taken_in_order(Worker* worker, Operator* op, Tuple* tuple);
-  static bool keeps_back(Worker* worker, bool replicated, Tuple* first, uint32_t count);
+  [[gnu::always_inline]] static inline bool keeps_back(Worker* worker, bool replicated,
+                                                       Tuple* first, uint32_t count);
+  static void keep_back(Worker* worker, Tuple* first, uint32_t count);
   static void send_numbered(Worker* worker, Tuple* first, uint32_t count);
   static inline void take_typed(Worker* worker, TypedState* state, Tuple* tuple);
   static void leave_typed(Operator* op, Worker* worker, uint32_t count);
   static void fail_typed(TypedState* state, int32_t answer, uint64_t at);
   static void send_typed(millrace_context* context, uint32_t output);
+  static void send_plain(millrace_context* context, uint32_t output);
+  static void send_from_source(millrace_context* context, uint32_t output);
+  template <bool PLAIN>
+  static inline void collect(TypedState* state, uint32_t output);
   static bool deliver_typed(TypedState* state);
   static void begin_typed(TypedState* state, uint32_t output);
   static void finish_typed(Operator* op, Worker* worker);

@@ -66,10 +66,13 @@ void Path<Platform>::execute(Worker* worker, Operator* op, Tuple* first, uint32_
 template <class Platform>
 void Path<Platform>::hand_over(Worker* worker) {
   if (worker->owed_count > 0) wake_owed(worker);
-  if (worker->run->ready != nullptr) {
-    announce(worker);
-    worker->run->ready->wake_one();
-  }
+  if (worker->run->ready != nullptr) wake_pool(worker);
+}
+
+template <class Platform>
+void Path<Platform>::wake_pool(Worker* worker) {
+  announce(worker);
+  worker->run->ready->wake_one();
 }
 
 template <class Platform>
@@ -311,7 +314,7 @@ template <class Platform>
 void Path<Platform>::begin(Worker* worker, Route* route, Tuple* first, size_t spacing,
                            uint32_t count) {
   if (worker->run->coroutines == nullptr) {
-    deliver(worker, route, first, count);
+    deliver_now(worker, route, first, count);  // there are no replicas
     return;
   }
   for (uint32_t i = 0; i < route->count; ++i)
@@ -373,6 +376,11 @@ void Path<Platform>::call_rest(Worker* worker, Target* target) {
 // run.
 template <class Platform>
 void Path<Platform>::end(Worker* worker, Target* before) {
+  if (worker->begun != before) end_begun(worker, before);
+}
+
+template <class Platform>
+void Path<Platform>::end_begun(Worker* worker, Target* before) {
   uint32_t round = 0;
   while (worker->begun != before) {
     Target* target = worker->begun;

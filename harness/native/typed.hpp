@@ -72,7 +72,7 @@ struct Incoming {
 struct Outgoing {
   Tuple* slots;      // `most` of them
   uint64_t sent;     // those in slots among them, if they are numbered already
-  uint64_t entered;  // written into slots
+  uint64_t entered;  // written into slots, of an operator that is not plain
   uint64_t seed;
   size_t stride;
   uint32_t most;  // of its slots that are filled before they are sent on
@@ -184,8 +184,9 @@ inline const Incoming& check_seal(TypedState* state, Tuple* tuple) noexcept {
 
 // Both. Where there may be replicas, tuples are the next of their stream when they are taken from
 // the port (Crew::release).
+template <bool PLAIN = false>
 inline const Incoming& check(TypedState* state, Tuple* tuple) noexcept {
-  if (state->first == nullptr) check_next(state, tuple);
+  if (PLAIN || state->first == nullptr) check_next(state, tuple);
   return check_seal(state, tuple);
 }
 
@@ -196,17 +197,19 @@ inline void number(Outgoing& out, Tuple* tuple) noexcept {
   std::memcpy(&tuple->value, &seal, 8);
 }
 
-// The tuple in the room of `output` is complete; returns whether the port's slots are full.
+// The tuple in the room of `output` is complete; returns whether the port's slots are full. `PLAIN`:
+// of a source or a plain operator (typed_path.hpp).
+template <bool PLAIN = false>
 inline bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept {
   Outgoing& out = state->outgoing[output];
   state->worker->collects = true;
   Tuple* tuple = slot(out.slots, out.stride, out.filled);
-  ++out.entered;
+  if constexpr (!PLAIN) ++out.entered;
   tuple->born_ns = born_ns;
   tuple->path = 0;
   tuple->kind = DATA;
-  tuple->order = state->order;
-  if (state->first == nullptr) number(out, tuple);
+  tuple->order = PLAIN ? 0 : state->order;
+  if (PLAIN || state->first == nullptr) number(out, tuple);
   if (++out.filled >= most) return true;
   state->context.room[output] += out.stride;
   return false;

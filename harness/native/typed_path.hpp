@@ -28,11 +28,25 @@ namespace millrace {
 
 // Calls the function once a tuple. The tuples that a Python callable sends for one go on before the
 // next call, which may take long.
+//
+// Most operators are plain: compiled, no sink, without replicas, and without the promise to send one
+// tuple for each. So none is between a split and its merge, and the order of its tuples is never
+// asked for. The plan chooses (connect_typed), and nothing of this is looked at for each tuple.
 template <class Platform>
 int32_t Path<Platform>::typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
+  return process<false>(op, worker, first, count);
+}
+template <class Platform>
+int32_t Path<Platform>::typed_plain(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
+  return process<true>(op, worker, first, count);
+}
+
+template <class Platform>
+template <bool PLAIN>
+int32_t Path<Platform>::process(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
   TypedState* state = op->typed;
   const size_t stride = state->incoming[first->path].stride;
-  const bool in_python = state->python != nullptr;
+  const bool in_python = !PLAIN && state->python != nullptr;
   state->worker = worker;
   hand_over(worker);
   for (uint32_t i = 0; i < count; ++i) {
@@ -41,15 +55,15 @@ int32_t Path<Platform>::typed(Operator* op, Worker* worker, Tuple* first, uint32
       leave_typed(op, worker, count - i);
       break;
     }
-    const uint32_t port = check(state, tuple).port;
+    const uint32_t port = check<PLAIN>(state, tuple).port;
     state->born_ns = tuple->born_ns;
-    state->order = tuple->order;
-    const uint64_t sent = state->outputs > 0 ? state->outgoing[0].entered : 0;
+    if constexpr (!PLAIN) state->order = tuple->order;
+    const uint64_t sent = !PLAIN && !op->drops ? state->outgoing[0].entered : 0;
     if (in_python)
       state->failed_at =
           state->first == nullptr ? op->processed.read() - (count - i) : tuple->sequence;
     int32_t answer = state->process(&state->context, port, payload_of(tuple), state->state);
-    if (!op->drops && answer >= 0 && state->outgoing[0].entered != sent + 1 &&
+    if (!PLAIN && !op->drops && answer >= 0 && state->outgoing[0].entered != sent + 1 &&
         !worker->stop.load(std::memory_order_acquire))
       answer = NOT_ONE_FOR_ONE;
     if (answer < 0) {
@@ -57,14 +71,14 @@ int32_t Path<Platform>::typed(Operator* op, Worker* worker, Tuple* first, uint32
                  state->first == nullptr ? op->processed.read() - (count - i) : tuple->sequence);
       return HANDLED;
     }
-    if (state->latency != nullptr && tuple->born_ns != 0)
+    if (!PLAIN && state->latency != nullptr && tuple->born_ns != 0)
       state->latency->record(Platform::now_ns(worker) - tuple->born_ns);
     if (in_python || batch_is_due(worker)) {
       deliver_typed(state);
       hand_over(worker);
     }
   }
-  deliver_typed(state);
+  if (worker->collects) deliver_typed(state);  // else its slots are empty, as a sink's are
   return HANDLED;
 }
 
@@ -99,22 +113,34 @@ void Path<Platform>::fail_typed(TypedState* state, int32_t answer, uint64_t at) 
 // Sends the tuple that the function has written.
 template <class Platform>
 void Path<Platform>::send_typed(millrace_context* context, uint32_t output) {
+  collect<false>(reinterpret_cast<TypedState*>(context), output);
+}
+template <class Platform>
+void Path<Platform>::send_plain(millrace_context* context, uint32_t output) {
+  collect<true>(reinterpret_cast<TypedState*>(context), output);
+}
+
+template <class Platform>
+template <bool PLAIN>
+void Path<Platform>::collect(TypedState* state, uint32_t output) {
+  Worker* worker = state->worker;
+  if (enter<PLAIN>(state, output, state->born_ns, state->outgoing[output].most) ||
+      batch_is_due(worker)) {
+    deliver_typed(state);
+    hand_over(worker);
+  }
+}
+
+template <class Platform>
+void Path<Platform>::send_from_source(millrace_context* context, uint32_t output) {
   auto* state = reinterpret_cast<TypedState*>(context);
   Worker* worker = state->worker;
   auto* source = state->source;
-  if (source == nullptr) {
-    if (enter(state, output, state->born_ns, state->outgoing[output].most) ||
-        batch_is_due(worker)) {
-      deliver_typed(state);
-      hand_over(worker);
-    }
-    return;
-  }
   ++source->sent;
   const uint32_t most =
       std::min(source->batch.load(std::memory_order_relaxed), state->outgoing[output].most);
   const int64_t born_ns = state->outgoing[output].filled == 0 ? Platform::now_ns(worker) : 0;
-  if (!enter(state, output, born_ns, most) && !batch_is_due(worker)) return;
+  if (!enter<true>(state, output, born_ns, most) && !batch_is_due(worker)) return;
   deliver_typed(state);
   ++state->batches;
   if (state->batches % BATCHES_IN_SILENCE == 0) {
@@ -205,11 +231,15 @@ bool Path<Platform>::keeps_back(Worker* worker, bool replicated, Tuple* first, u
     worker->run->gave_up.store(true, std::memory_order_relaxed);
     return true;
   }
-  if (!replicated) return false;
+  if (replicated) keep_back(worker, first, count);
+  return replicated;
+}
+
+template <class Platform>
+void Path<Platform>::keep_back(Worker* worker, Tuple* first, uint32_t count) {
   if (worker->run->coroutines->send(worker, first, count) < count)
     worker->run->gave_up.store(true, std::memory_order_relaxed);
   turn_to(worker, Activity::WORK, worker->op);
-  return true;
 }
 
 // Sends tuples that were held back, as send_held. Those of typed operators and of loops get their

@@ -18,6 +18,7 @@ from harness.runtime.native cimport (
     Run,
     StreamEnd,
     Tuple,
+    TypedState,
     Worker,
     millrace_context,
     millrace_loop,
@@ -46,6 +47,7 @@ cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count)
+    int32_t typed_plain(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t typed_barrier(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t typed_split(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t typed_merge(Operator* op, Worker* worker, Tuple* first, uint32_t count)
@@ -62,6 +64,8 @@ cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     void* operator_body(void* worker)
     int32_t resume_in_slices(millrace_loop* context, void* state)
     void send_typed(millrace_context* context, uint32_t output)
+    void send_plain(millrace_context* context, uint32_t output)
+    void send_from_source(millrace_context* context, uint32_t output)
     void connect(LoopState* state)
     void before_leaving(Worker* worker)
     void send_numbered(Worker* worker, Tuple* first, uint32_t count)
@@ -146,9 +150,20 @@ cdef StreamEnd stream_end_for(object operator) except? NULL:
 
 
 cdef void connect_typed(Operator* op) noexcept:
-    """Give a typed operator, which is no loop, its way of sending."""
-    op.typed.context.send = send_typed
+    """Give a typed operator, which is no loop, its way of working and of sending: again once it may
+    have replicas.
+    """
+    cdef TypedState* state = op.typed
+    cdef bint plain = (
+        state.python == NULL and state.latency == NULL and state.first == NULL and op.drops
+    )
     op.closes = finish_typed
+    if state.source != NULL:
+        state.context.send = send_from_source
+    else:
+        state.context.send = send_plain if plain else send_typed
+    if state.process != NULL:
+        op.kernel = typed_plain if plain else typed
 
 
 cdef void connect_loop(LoopState* state) noexcept:
@@ -163,7 +178,8 @@ cdef void* _room_of(void* context, int64_t output) noexcept nogil:
 
 
 cdef void _send_from(void* context, int64_t output) noexcept nogil:
-    send_typed(<millrace_context*> context, <uint32_t> output)
+    cdef millrace_context* sender = <millrace_context*> context
+    sender.send(sender, <uint32_t> output)
 
 
 def addresses():

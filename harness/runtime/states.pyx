@@ -366,6 +366,8 @@ cdef int make_for_replicas(
         if op != first:
             make_typed(states, op, operator, layout)
         op.typed.first = first.typed
+        if first.loop == NULL:
+            connect_typed(op)
     if first.loop != NULL:
         if op != first:
             make_loop(states, op, operator, layout, None)
