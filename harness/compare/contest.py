@@ -221,9 +221,10 @@ class Contest:
         """Leave out all but so many of the arms that may be the best: those that seem best go
         on.
         """
-        for arm in self.leaders[count:]:
+        leaders = self.leaders
+        for arm in leaders[count:]:
             arm.is_left_out = True
-        self._leaders = self._leaders[:count]
+        self._leaders = [arm.name for arm in leaders[:count]]
 
     def explain_arms(self, execute: Execute, audience: Audience) -> None:
         """Do a run of each arm that is explained, in random order."""

@@ -224,6 +224,14 @@ def test_an_arm_that_is_not_stationary_when_it_is_explained_is_not_run_again():
     assert [arm.name for arm in made.leaders] == ["a"]
 
 
+def test_an_arm_that_is_not_stationary_takes_no_place_of_those_that_go_on():
+    made = contest(Host({"a": 1.0, "b": 2.0, "c": 3.0}), machine="xeon")
+    made.contenders[0].unsettled = "5,000 events"
+    made.narrow(2)
+    assert [arm.name for arm in made.leaders] == ["b", "c"]
+    assert not any(arm.is_left_out for arm in made.contenders)
+
+
 def test_a_rate_at_full_speed_that_is_not_stationary_is_none():
     unsettled = without("b", full_speed=True)
     made, host = compared({"a": 1.0, "b": 2.0}, make=unsettled, machine="xeon", offered=200.0)
