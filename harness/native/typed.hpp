@@ -72,7 +72,7 @@ struct Incoming {
 struct Outgoing {
   Tuple* slots;      // `most` of them
   uint64_t sent;     // those in slots among them, if they are numbered already
-  uint64_t entered;  // written into slots, of an operator that is not plain
+  uint64_t entered;  // written into slots; not counted at sources and plain operators
   uint64_t seed;
   size_t stride;
   uint32_t most;  // of its slots that are filled before they are sent on
@@ -197,8 +197,8 @@ inline void number(Outgoing& out, Tuple* tuple) noexcept {
   std::memcpy(&tuple->value, &seal, 8);
 }
 
-// The tuple in the room of `output` is complete; returns whether the port's slots are full. `PLAIN`:
-// of a source or a plain operator (typed_path.hpp).
+// The tuple in the room of `output` is complete; returns whether the port's slots are full.
+// `PLAIN`: of a source or a plain operator (typed_path.hpp).
 template <bool PLAIN = false>
 inline bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept {
   Outgoing& out = state->outgoing[output];

@@ -29,9 +29,9 @@ namespace millrace {
 // Calls the function once a tuple. The tuples that a Python callable sends for one go on before the
 // next call, which may take long.
 //
-// Most operators are plain: compiled, no sink, without replicas, and without the promise to send one
-// tuple for each. So none is between a split and its merge, and the order of its tuples is never
-// asked for. The plan chooses (connect_typed), and nothing of this is looked at for each tuple.
+// Most operators are plain: compiled, no sink, without replicas, and without the promise to send
+// one tuple for each. So none is between a split and its merge, and the order of its tuples does
+// not matter. The plan chooses (connect_typed), so a plain operator checks none of this at a tuple.
 template <class Platform>
 int32_t Path<Platform>::typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
   return process<false>(op, worker, first, count);
