@@ -514,7 +514,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     from harness.gate.precheck import precheck
     from harness.gate.pytest_names import with_names
     from harness.gate.sequential import declare
-    from harness.gate.tree import check, prepare
+    from harness.gate.tree import prepare
     from harness.measurement.lock import measuring_lock
 
     suite = _suite(args)
@@ -529,8 +529,6 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     declare(len(suite.cells), level, count)
     options |= {"pairs": args.pairs, "time_budget_s": budget_s if math.isfinite(budget_s) else None}
     words: dict[Role, str] = {"base": args.base[0], "head": (args.head or ["."])[0]}
-    for role, text in words.items():
-        check(text, Path.cwd(), role)
     # before minutes go into building base
     precheck(words, suite, Path.cwd(), is_default=args.suite is None and args.command is None)
     # The lock covers the builds too, because they would disturb another call's measurement. There

@@ -78,12 +78,6 @@ def prepare(
     return trees
 
 
-def check(text: str, repository: Path, role: Role) -> None:
-    """Raise the error that `prepare` would raise for a word that is neither a directory nor a
-    revision. Builds nothing."""
-    find(text, repository, role)
-
-
 def room_of(repository: Path) -> Path:
     """Return the folder for the trees and logs of a repository: in the user's cache, so that no
     file of the repository is above a tree."""

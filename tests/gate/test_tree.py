@@ -19,7 +19,7 @@ from harness.gate import tree_cache
 from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.suite import Suite
-from harness.gate.tree import Role, Tree, check, prepare, room_of
+from harness.gate.tree import Role, Tree, find, prepare, room_of
 from tests.gate.repository import git
 
 BUILD = (("sh", "-c", "echo building; cp number built"),)
@@ -311,14 +311,14 @@ def test_git_variables_of_a_hook_do_not_mislead(
 
 
 def test_looking_at_a_word_builds_nothing(repository: Path) -> None:
-    check("one", repository, "base")
-    check(".", repository, "head")
+    find("one", repository, "base")
+    find(".", repository, "head")
     for role, error in (("base", NoBase), ("head", UserError)):
         with pytest.raises(
             error,
             match=f"--{role} must be a directory or a revision of this repository, not 'nonesuch'",
         ):
-            check("nonesuch", repository, role)
+            find("nonesuch", repository, role)
     assert not room_of(repository).exists()
 
 
@@ -383,12 +383,12 @@ def test_unknown_revision_is_told_close_names_and_how_to_fetch_more(
     repository: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(NoBase, match=r"not 'mian' \(did you mean 'main'\?\)$"):
-        check("mian", repository, "base")
+        find("mian", repository, "base")
     with pytest.raises(NoBase, match=r"not 'nope'; it has (main, one|one, main)$"):
-        check("nope", repository, "base")
+        find("nope", repository, "base")
     git(tmp_path, "clone", str(repository), "clone")
     with pytest.raises(NoBase, match=r"; git fetch --tags origin brings what the remote has$"):
-        check("nope", tmp_path / "clone", "base")
+        find("nope", tmp_path / "clone", "base")
 
 
 def test_branch_that_only_a_remote_has_is_offered(repository: Path, tmp_path: Path) -> None:
@@ -397,8 +397,8 @@ def test_branch_that_only_a_remote_has_is_offered(repository: Path, tmp_path: Pa
     git(tmp_path / "clone", "checkout", "--detach")
     git(tmp_path / "clone", "branch", "-D", "main")
     with pytest.raises(NoBase, match=r"not 'main'; there is origin/main: --base origin/main$"):
-        check("main", tmp_path / "clone", "base")
-    check("origin/main", tmp_path / "clone", "base")
+        find("main", tmp_path / "clone", "base")
+    find("origin/main", tmp_path / "clone", "base")
 
 
 def test_owner_that_git_does_not_trust_is_told_with_the_remedy(
@@ -411,7 +411,7 @@ def test_owner_that_git_does_not_trust_is_told_with_the_remedy(
         match=r"not 'one': fatal: detected dubious ownership in .*git config --global --add "
         r"safe\.dir",
     ):
-        check("one", repository, "base")
+        find("one", repository, "base")
     told: list[str] = []
     assert made(repository, ".", "head", told=told).side.commit is None
     assert told[0].startswith("no commit of head .: fatal: detected dubious ownership")
@@ -424,11 +424,11 @@ def test_missing_git_and_a_bare_repository_are_told_as_such(
     with pytest.raises(
         NoBase, match=r"not 'one': fatal: this operation must be run in a work tree$"
     ):
-        check("one", tmp_path / "bare", "base")
+        find("one", tmp_path / "bare", "base")
     monkeypatch.setenv("LANGUAGE", "de")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match=r"not 'one': git is not installed$"):
-        check("one", repository, "head")
+        find("one", repository, "head")
     (tmp_path / "number").write_text("1", encoding="utf-8")
     assert made(tmp_path, ".", suite=suite_of(())).side.commit is None  # directories need no git
 
