@@ -120,7 +120,7 @@ class Advice:
             return f"nothing: {names} seem to differ by less than 1 %, so take any of them"
         needed_s = final.elapsed_s + more_of(final)
         if needed_s > MOST_S:
-            return "nothing: the last arms differ too little to be told apart within a day"
+            return "nothing: the last arms differ too little to be distinguished within a day"
         out = clearly_out(final)
         arms = [arm for arm in final.leaders if arm not in out]
         if len(arms) < 2:
