@@ -31,10 +31,11 @@ def help_of(contests: Sequence[Contest], budget_s: float) -> list[str]:
     if not undecided:
         return []
     more_s = [more_of(each) for each in undecided if not are_close(each)]
+    helped_s = [each for each in more_s if each <= MOST_S]
     lines = []
     # comparisons share a budget in equal parts, so each gets what the longest one needs
-    whole_s = budget_s + len(contests) * max(more_s, default=0.0)
-    if more_s and whole_s <= MOST_S:
+    whole_s = budget_s + len(contests) * max(helped_s, default=0.0)
+    if helped_s and whole_s <= MOST_S:
         lines.append(
             f"about {clock(whole_s - budget_s)} more of budget: --budget {budget_text(whole_s)}"
         )

@@ -327,7 +327,8 @@ class _Call:
 
     def _needed_s(self, cells: Sequence[CellResult]) -> float | None:
         """Return the time budget that would probably decide the inconclusive cells, judged by the
-        noise and the durations so far. None if there are none, or if the count of pairs is fixed.
+        noise and the durations so far. None if there are none, if the count of pairs is fixed, or
+        if no duration of some program is known.
         """
         needed = {
             result.cell.name: self._needed_blocks(result)
@@ -335,6 +336,8 @@ class _Call:
             if result.verdict is Verdict.INCONCLUSIVE
         }
         if not needed or self.family.looks.is_fixed:
+            return None
+        if not all(each.expected_s for each in self.series):
             return None
         counts = [
             max(each.blocks, *(needed.get(cell.name, 0) for cell in each.program.cells), 0)

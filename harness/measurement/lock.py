@@ -150,6 +150,8 @@ def _command_of(number: str) -> str:
     words = [word for word in words if word]
     if len(words) > 1 and Path(words[0]).name.startswith("python"):
         words = words[1:]
+    if words[:2] == ["-m", "harness"]:
+        words = ["millrace", *words[2:]]
     if words and "/" in words[0]:
         words[0] = Path(words[0]).name
     text = " ".join(words)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.compare import report
+from harness.compare import report, would_help
 from harness.compare.contest import By, ContestEnd
 from harness.compare.export import FORMATS, export
 from harness.compare.would_help import budget_text, clearly_out, help_of, more_of
@@ -80,6 +80,13 @@ def test_several_comparisons_share_a_longer_budget():
     first, *fewer = help_of(contests, 18.0)
     assert first.endswith("--budget 30s")
     assert [line[:20] for line in fewer] == ["cost=1: fewer arms: ", "cost=10: fewer arms:"]
+
+
+def test_a_comparison_that_no_budget_decides_hides_no_budget_of_another(monkeypatch):
+    contests = [compared({"a": 1.0, "b": 2.0}, budget_s=9.0, cost=cost)[0] for cost in (1, 10)]
+    more_s = {id(contests[0]): math.inf, id(contests[1]): 6.0}
+    monkeypatch.setattr(would_help, "more_of", lambda each: more_s[id(each)])
+    assert help_of(contests, 18.0)[0].endswith("--budget 30s")
 
 
 def test_a_comparison_that_knows_the_best_needs_no_help():

@@ -744,6 +744,15 @@ def test_interrupted_call_hands_over_what_it_has() -> None:
     assert comparison.notes[0] == "interrupted"
 
 
+def test_a_call_that_ends_in_its_first_block_names_no_budget() -> None:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as raised:
+        Machine(answer).compare(suite_of(program("a")))
+    assert raised.value.comparison.needed_s is None
+
+
 def test_real_processes_never_overlap(tmp_path: Path) -> None:
     """Each process fails if another is at work in the room that they share."""
     code = (

@@ -85,3 +85,8 @@ def test_command_that_the_build_may_make_is_not_refused(
     repository: Path, argv: tuple[str, ...]
 ) -> None:
     precheck({"base": "one", "head": "."}, program(*argv), repository)
+
+
+def test_command_that_the_build_installs_is_not_refused(repository: Path) -> None:
+    suite = replace(program("no-such-command"), build=(("sh", "-c", "true"), ("sh", "install")))
+    precheck({"base": "one", "head": "."}, suite, repository)

@@ -113,6 +113,12 @@ def test_a_holder_that_cannot_be_looked_up_has_no_command(number):
     assert lock._command_of(number) == ""
 
 
+def test_a_holder_that_runs_the_package_is_called_millrace(monkeypatch):
+    words = "python", "-m", "harness", "compare", "mix", ""
+    monkeypatch.setattr(lock.Path, "read_text", lambda *_: "\0".join(words))
+    assert lock._command_of("1") == "millrace compare mix"
+
+
 def test_a_free_lock_is_taken_without_a_word(path):
     for _ in range(2):
         with measuring_lock(pytest.fail, path):
