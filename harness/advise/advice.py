@@ -17,6 +17,7 @@ from harness.experiments.arms import option_of
 from harness.explain import RunExplanation
 from harness.models import OPTIONS
 from harness.models.option import Flag, Settings
+from harness.terminal.listed import listed
 
 
 @dataclass
@@ -178,10 +179,10 @@ def certainty_parts(advice: Advice) -> tuple[str, str]:
         f"{ratio_text(final.standing.ratio(arm.name, other.name), what)} {other.words}"
         for other in others
     ]
-    found = f"it is {_listed(told)}"
+    found = f"it is {listed(told)}"
     if not advice.rivals:
         return f"certain at 95 % among the last {len(others) + 1} arms", found
-    names = _listed([each.words for each in advice.rivals])
+    names = listed([each.words for each in advice.rivals])
     return f"not distinguished from {names} within the budget", found
 
 
@@ -192,10 +193,6 @@ def ratio_text(ratio: ArmRatio, what: str) -> str:
     known = ratio.low > 0.0 and ratio.high < float("inf")
     interval = f" [{ratio.low:.3g}, {ratio.high:.3g}]" if known else ""
     return f"{ratio.estimate:.3g} times{interval} {what}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
 
 
 def to_mapping(advice: Advice, words: Sequence[str], bound: str | None, why: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from harness.advise.advice import Advice, certainty_parts, gain_text
 from harness.explain import RunExplanation, explain
 from harness.explain.report import time_ns
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
+from harness.terminal.listed import listed_names
 
 MOST_NAMED = 4  # operators in a sentence
 
@@ -70,8 +71,6 @@ def _threads(count: int | None) -> str:
 def _queues(queued: str) -> str:
     if queued in ("all", "none"):
         return "a queue before each operator" if queued == "all" else "no queues"
-    names = [f"`{name}`" for name in queued.split(",")]
-    more = len(names) - MOST_NAMED
-    shown = names[:MOST_NAMED] + ([f"{more} more"] if more > 0 else [])
-    listed = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
-    return f"{'a queue' if len(names) == 1 else 'queues'} before {listed}"
+    names = queued.split(",")
+    before = listed_names(names, MOST_NAMED)
+    return f"{'a queue' if len(names) == 1 else 'queues'} before {before}"

@@ -11,6 +11,7 @@ from harness.explain.shares import OperatorShares
 from harness.graph import Graph
 from harness.models import Coroutine, Dedicated, Manual, Multilevel
 from harness.runtime.protocol import MAX_BATCH
+from harness.terminal.listed import listed_names
 
 BATCH_NS = 12_000.0
 """Work in a batch of our runtime, about [ns]: 16,384 FLOP (`BATCH_FLOP`), which take 3 cycles each
@@ -146,8 +147,4 @@ def _count(number: int, noun: str) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    """Return names as a list: all, or the first ones and how many more there are."""
-    shown = [f"`{name}`" for name in names[:MOST_NAMED]]
-    if len(names) > MOST_NAMED:
-        shown.append(f"{len(names) - MOST_NAMED} more")
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return listed_names(names, MOST_NAMED)

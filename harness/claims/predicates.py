@@ -35,6 +35,7 @@ from harness.claims.reading import (
     some,
     within,
 )
+from harness.terminal.listed import listed
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class AgainstOthers(Predicate):
         return in_each(cells, test)
 
     def __str__(self) -> str:
-        return f"{words(self.quantity)} of {self.arm} is {self.says} {_listed(self.against)}"
+        return f"{words(self.quantity)} of {self.arm} is {self.says} {listed(self.against)}"
 
 
 class Best(AgainstOthers):
@@ -240,7 +241,7 @@ class Within(Predicate):
     def __str__(self) -> str:
         unit = " for each CPU" if self.per_cpu else ""
         return (
-            f"{words(self.quantity)}{unit} of {_listed(self.arms)} is "
+            f"{words(self.quantity)}{unit} of {listed(self.arms)} is "
             f"{_limits(self.at_least, self.at_most)}"
         )
 
@@ -301,7 +302,7 @@ class BestVaries(Predicate):
 
     def __str__(self) -> str:
         return (
-            f"which of {_listed(self.arms)} has the highest {words(self.quantity)} is not the "
+            f"which of {listed(self.arms)} has the highest {words(self.quantity)} is not the "
             "same in all cells"
         )
 
@@ -373,7 +374,3 @@ def _limits(at_least: float | None, at_most: float | None) -> str:
     if at_least is None:
         return f"at most {at_most:g}"
     return f"at least {at_least:g}" if at_most is None else f"from {at_least:g} to {at_most:g}"
-
-
-def _listed(arms: Sequence[str]) -> str:
-    return arms[0] if len(arms) == 1 else ", ".join(arms[:-1]) + " and " + arms[-1]

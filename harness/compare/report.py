@@ -14,6 +14,7 @@ from harness.experiments.config import clock
 from harness.measurement.interval import FEWEST_FOR_INTERVAL
 from harness.measurement.period_text import short
 from harness.measurement.records import rate_of
+from harness.terminal.listed import listed
 from harness.terminal.table import aligned_rows
 
 MISSING = "-"
@@ -180,18 +181,18 @@ def sentence(contest: Contest) -> str:
     worse = [arm for arm in in_order(contest) if arm in running and arm not in leaders]
     told = [_worse(contest, arm) for arm in worse]
     if contest.by is By.LATENCY:
-        found = f"{best.words} has the least p99 latency: {_listed(told)}"
+        found = f"{best.words} has the least p99 latency: {listed(told)}"
     else:
-        found = f"{best.words} is {_listed(told)}"
+        found = f"{best.words} is {listed(told)}"
     if others:
-        found += f"; {_listed([arm.words for arm in others])} cannot be distinguished from it"
+        found += f"; {listed([arm.words for arm in others])} cannot be distinguished from it"
     return found + _of_unsettled(contest) + _by_simulation(contest)
 
 
 def _of_unsettled(contest: Contest) -> str:
     """Return the arms that did not become stationary, as the end of a sentence; "" for none."""
     names = [arm.words for arm in contest.contenders if arm.unsettled]
-    return f"; {_listed(names)} did not become stationary" if names else ""
+    return f"; {listed(names)} did not become stationary" if names else ""
 
 
 def _worse(contest: Contest, arm: Contender) -> str:
@@ -203,7 +204,7 @@ def _worse(contest: Contest, arm: Contender) -> str:
 
 
 def _undecided(contest: Contest) -> str:
-    names = _listed([arm.words for arm in contest.running])
+    names = listed([arm.words for arm in contest.running])
     why = {
         ContestEnd.INTERRUPTED: "interrupted",
         ContestEnd.BUDGET: f"the budget of {clock(contest.asked_s)} is used up",
@@ -335,7 +336,3 @@ def time_text(ns: float | None) -> str:
         if ns >= size:
             return f"{ns / size:.3g} {unit}"
     return f"{ns:.3g} ns"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from harness.explain.bounds import CPUS, INTERPRETER, OPERATOR, SOURCE, Bound
 from harness.explain.shares import OperatorShares, ThreadShares, Times
 from harness.runtime.protocol import MAX_BATCH
+from harness.terminal.listed import listed_names
 
 BINDS = 0.85
 """A bound that is used so far is what holds a run back (a guess: queues fill and run empty by
@@ -188,7 +189,7 @@ def _of_path(bound: Bound, by_name: Mapping[str, OperatorShares], used: str) -> 
 
 
 def _of_interpreter(bound: Bound, used: str) -> BoundWords:
-    names, one = _listed(bound.members), len(bound.members) == 1
+    names, one = listed_names(bound.members, MANY_NAMES), len(bound.members) == 1
     are = (
         "is a Python function, and its replicas take" if one else "are Python functions, which take"
     )
@@ -253,7 +254,7 @@ def _of_locks(shares: Times, operators: Sequence[OperatorShares]) -> list[str]:
         turns = [each.name for each in operators if each.interpreter is not None]
         return [
             f"{_percent(shares['locks'])} of the time threads wait for the interpreter's lock, "
-            f"which {_listed(turns)} {'needs' if len(turns) == 1 else 'need'}"
+            f"which {listed_names(turns, MANY_NAMES)} {'needs' if len(turns) == 1 else 'need'}"
         ]
     remedy = (
         "a queue before it would let them go on"
@@ -327,13 +328,6 @@ def _of_lines(operators: Sequence[OperatorShares], use: Mapping[str, Any]) -> li
 def _names(members: Sequence[str]) -> str:
     shown = members if len(members) <= MANY_NAMES else (members[0], "...", members[-1])
     return " > ".join(name if name == "..." else f"`{name}`" for name in shown)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = [f"`{name}`" for name in names[:MANY_NAMES]]
-    if len(names) > MANY_NAMES:
-        shown.append(f"{len(names) - MANY_NAMES} more")
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _percent(share: float) -> str:

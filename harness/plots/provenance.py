@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from harness.machines.machine import for_people
 from harness.plots import paper, style
+from harness.terminal.listed import listed
 
 FOOT_PT = 7.5
 CHARACTERS_PER_INCH = 17  # of text of this size, by trial
@@ -136,7 +137,7 @@ def _points(table: pd.DataFrame) -> str:
     told = []
     for machine, rows in table.groupby("machine", sort=False):
         if rows["cell"].nunique() > MOST_CELLS:
-            arms = _listed(list(dict.fromkeys(rows["arm"])))
+            arms = listed(list(dict.fromkeys(rows["arm"])))
             told.append(f"on {for_people(str(machine))} {len(rows)} points of {arms}")
             continue
         cells = ", ".join(
@@ -176,12 +177,7 @@ def _described(table: pd.DataFrame) -> str:
     machines = sorted({for_people(str(machine)) for machine in table["machine"]})
     software = sorted({str(name) for name in table["software"].dropna()})
     costs = f" with the software costs of {' and '.join(software)}" if software else ""
-    return f"{_listed(machines)}{costs}, in virtual time"
-
-
-def _listed(names: list[str]) -> str:
-    """Return names for people: `a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{listed(machines)}{costs}, in virtual time"
 
 
 def _short(commit: str) -> str:

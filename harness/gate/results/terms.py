@@ -3,9 +3,9 @@ direction of numbers that have none by themselves."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def under(results: Results, terms: Sequence[CellTerms]) -> Results:
     answers: dict[str, Answer] = {}
     left_out = []
     for name, answer in results.answers.items():
-        found = next((each for each in terms if fnmatchcase(name, each.match)), None)
+        found = next((each for each in terms if _fits(name, each.match)), None)
         if answer.optional and (found is None or found.better is None):
             left_out += [name] if answer.optional == NO_DIRECTION else []
         else:
@@ -99,3 +99,8 @@ def differing(files: Sequence[Results]) -> list[str]:
         if len(values) > 1:
             found.append(f"the files differ in {fact}: {', '.join(values)}")
     return found
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """True if a name is the pattern, in which each * stands for any text."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
