@@ -23,7 +23,8 @@ def add_contest_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         choices=[str(each) for each in By],
-        help="compare by throughput, or by 99 %% latency (default: latency if a source has a rate)",
+        help="compare by throughput, or by 99 %% latency (default: latency if all sources have "
+        "rates)",
     )
     parser.add_argument(
         "--budget",
