@@ -345,6 +345,14 @@ def test_two_google_benchmarks_of_one_name_are_not_taken_for_repetitions(
     assert read_results(written(tmp_path / "a", document)).answers["BM_push/8"].values
 
 
+@pytest.mark.parametrize("match", ["test_x[10-1]", "*[10-1]", "test_*[*]"])
+def test_brackets_in_the_name_of_a_cell_stand_for_themselves(match: str, tmp_path: Path) -> None:
+    document = copy.deepcopy(GOOGLE)
+    document["benchmarks"][0]["name"] = document["benchmarks"][0]["run_name"] = "test_x[10-1]"
+    answers = read_results(written(tmp_path / "a", document), [CellTerms(match, unit="x")]).answers
+    assert answers["test_x[10-1]"].cell.metric.unit == "x"
+
+
 def test_counters_of_google_benchmark_are_cells_if_the_user_asks(tmp_path: Path) -> None:
     document = copy.deepcopy(GOOGLE)
     for place in (0, 1):
