@@ -165,7 +165,7 @@ def _draw(
         good = rows[drawn]
         ends = [_bar_ends(*row) for row in zip(*(good[name] for name in BAR_COLUMNS), strict=True)]
         lines = good.assign(lo=[low for low, _ in ends], hi=[high for _, high in ends])
-        means.draw(ax, x[drawn], lines, look, arm, plt.rcParams["lines.markersize"])
+        means.draw(ax, x[drawn], lines, look, arm)
         if not drawn.all():  # the bounds of an empty line would be at the figure's corner
             ax.plot(
                 x[~drawn],

@@ -56,12 +56,11 @@ class Stand:
         self.loaded.append((list(words), build))
         return self.suite
 
-    def check(self, text, repository, role):
-        if role in self.unknown:
-            raise self.unknown[role]
-
     def precheck(self, words, suite, repository, is_default):
         self.is_default = is_default
+        for role in words:
+            if role in self.unknown:
+                raise self.unknown[role]
 
     @contextmanager
     def lock(self, notify):
@@ -94,7 +93,7 @@ def gate_stand(monkeypatch, tmp_path):
     made = Stand()
     for place, names in {
         "suite": ["load_suite", "suite_of_command"],
-        "tree": ["check", "prepare"],
+        "tree": ["prepare"],
         "precheck": ["precheck"],
         "loaded": ["rehearsed"],
         "compare": ["compare"],

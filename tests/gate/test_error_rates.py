@@ -26,7 +26,7 @@ from tests.gate.kinds_of_noise import KINDS
 CELLS = [GateCell(f"cell {i}", Metric()) for i in range(8)]
 FACTOR, ALPHA = 1.02, 0.05
 BEYOND = 1.05  # a slowdown beyond the factor
-CALLS, BLOCKS = 60, 22  # looks at 10, 15 and 22 blocks
+CALLS, BLOCKS = 40, 22  # looks at 10, 15 and 22 blocks
 
 
 def calls(

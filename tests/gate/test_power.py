@@ -33,7 +33,9 @@ def test_the_docs_show_what_the_code_computes():
     assert table_of_the_docs() == power.table()
 
 
-@pytest.mark.parametrize(("n", "level"), [(20, 0.05), (60, 0.001)])
+@pytest.mark.parametrize(
+    ("n", "level"), [(20, 0.05), pytest.param(60, 0.001, marks=pytest.mark.slow)]
+)
 def test_half_widths_are_nearly_those_of_the_normal_mean(n, level):
     """The signed rank needs pi / 3 as many numbers of normal noise as the mean, for large n."""
     mean = power.shortfalls(n, level, trials=400).mean()

@@ -212,7 +212,7 @@ CHANGES = st.lists(
     changes=CHANGES,
     drain=st.booleans(),
 )
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph, model: Model, tuples: int, changes: list[tuple[int, bool, int]], drain: bool
 ) -> None:

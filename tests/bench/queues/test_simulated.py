@@ -94,11 +94,13 @@ def test_queues_of_ibm_streams_hold_a_small_part_of_a_period(model):
     assert simulated._engine(SMALL, model).queue_capacity > simulated.QUEUE
 
 
+@pytest.mark.slow
 def test_the_manual_model_has_no_queues_to_shorten(monkeypatch):
     monkeypatch.setattr(simulated, "MAX_QUIET_NOISE", math.inf)  # any period will do
     assert [each.parts for each in run("manual", STREAMS, 2).configurations] == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_period_is_as_long_as_steady_throughput_needs(usual, monkeypatch):
     monkeypatch.setattr(simulated, "PERIOD_MULTIPLES", PERIOD_MULTIPLES[:3])
     monkeypatch.setattr(simulated, "MAX_QUIET_NOISE", 0.5 * usual.noise)

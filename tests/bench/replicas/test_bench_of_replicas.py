@@ -148,6 +148,7 @@ def test_a_law_of_another_kind_is_refused():
         check_name("pldi17", "replicas")
 
 
+@pytest.mark.slow
 def test_our_law_needs_at_most_half_the_periods_and_brings_as_much_on_a_sample_of_the_library():
     """Scenarios of the bench, whose results are in docs/appendices/laws-bench.md; this is a scenario of each kind and three
     loads.

@@ -160,7 +160,7 @@ def test_the_step_ends_with_the_gates_exit_code_and_tells_it(stand_in, tmp_path,
     assert (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("Gate: ")
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path):
     origin, _ = origin_with(tmp_path, ahead=1, number=130)
     path = clone(origin, "--depth", "1")
