@@ -111,7 +111,7 @@ def test_where_fewer_scenarios_fit_the_simulator_than_asked_for_that_is_told(cap
     assert "All throughputs are simulated" in out and "surfaces, not of runs" not in out
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_scenarios_on_the_simulator(capsys):
     assert (
         main(

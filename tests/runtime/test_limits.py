@@ -22,9 +22,9 @@ from tests.runtime.shapes import pipeline, run_to_end
         Manual(),
         Dynamic(1, queue_capacity=1),
         Dynamic(3, queue_capacity=2),
-        Dedicated(queue_capacity=8),
+        pytest.param(Dedicated(queue_capacity=8), marks=pytest.mark.slow),
         Coroutine(1, queue_capacity=1),
-        Coroutine(3, "highest_rate", queue_capacity=8),
+        pytest.param(Coroutine(3, "highest_rate", queue_capacity=8), marks=pytest.mark.slow),
     ],
     ids=lambda model: model.name,
 )

@@ -90,6 +90,7 @@ def test_a_run_stopped_amid_switches_accounts_for_every_tuple(capacity: int | No
         assert totals.correct and not totals.stuck, (shape, totals)
 
 
+@pytest.mark.slow
 @pytest.mark.plain_build
 def test_a_hundred_thousand_switches_and_ten_thousand_levels_leave_no_thread_and_no_memory_behind() -> (
     None
