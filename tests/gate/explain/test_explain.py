@@ -216,7 +216,7 @@ int main(void) { few(LOOPS); many(5 * LOOPS); return 0; }
     [
         pytest.param(
             Perf("perf"),
-            30_000_000,
+            300_000_000,
             marks=pytest.mark.skipif(shutil.which("perf") is None, reason="needs perf"),
         ),
         pytest.param(
