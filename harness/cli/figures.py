@@ -29,6 +29,9 @@ file that the workflow makes. Without a TARGET it makes all figures and checks t
 figures that are made on request: applications, elastic_levels, multilevel, peers, and those beside
 Storm in the quick size. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png` does the same.
 
+At the end it says which points differ by more than both intervals from those of the kept study, the
+run whose tables are in results/reference/study/.
+
 examples:
   millrace figures                 all figures of the quick profile, in about 15 minutes on two CPUs
   millrace figures pldi17_fig9     one figure; only its experiment is measured
@@ -40,6 +43,9 @@ examples:
 CLAIMS = "claims"
 IN_RESULTS = ""
 """Value of --report without a file."""
+
+DIFFERING = "beside-kept-study.csv"
+"""File in the profile's results with the points that differ from those of the kept study."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,10 +139,11 @@ def run(args: argparse.Namespace) -> int:
     if code == 0 and not progress.had_work:
         print("everything is up to date", file=sys.stderr)
     made = _made(config, targets)
+    drawn = [name for name in config.drawable if set(_figure_files(config, name)) & set(made)]
     if code == 0 and page is not None:
-        drawn = [name for name in config.drawable if set(_figure_files(config, name)) & set(made)]
         report.write(config, page, drawn)
     if code == 0:
+        _compare_with_kept_study(config, drawn)
         say("\n".join(made + ([str(page)] if page is not None else [])))
     return code
 
@@ -247,6 +254,23 @@ def _unusable(config: Config, targets: list[str]) -> list[str]:
             file=sys.stderr,
         )
     return unusable
+
+
+def _compare_with_kept_study(config: Config, names: list[str]) -> None:
+    """Print how many points of the figures agree with those of the kept study, and write the others
+    to a file. An installed package has no kept study.
+    """
+    from harness.report.kept_study import STUDY, beside_kept_study, lines, write_differing
+
+    if not (STUDY / config.profile).is_dir():
+        return
+    found = beside_kept_study(config, names)
+    for line in lines(found):
+        print(line, file=sys.stderr)
+    if any(len(each.differing) for each in found):
+        path = Path(config.results) / DIFFERING
+        write_differing(found, path)
+        print(f"  all of them: {path}", file=sys.stderr)
 
 
 def _snakemake(words: list[str]) -> int:

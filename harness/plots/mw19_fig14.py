@@ -1,8 +1,7 @@
 """M19 Figure 14: the graphs of VWAP (a) and PacketAnalysis (b), with the threads that are placed by
 hand.
 
-Reads   throughput.parquet   sources: of PacketAnalysis, which is not drawn without them; the
-                             measurements of the graphs
+Reads   throughput.parquet   sources: of PacketAnalysis, which is not drawn without them
 Draws   the graphs as `millrace show` does: operators, streams, queues, and the threads that
         execute each operator under manual
 """
@@ -19,11 +18,12 @@ from harness.models import Manual
 from harness.plots import graph_drawing, provenance, style
 
 FOOT_INCHES = 0.3
+FOOT = "The graphs as this version builds them; the figure shows no measured number."
 
 
 def figure(tables: Mapping[str, pd.DataFrame], _title: str) -> Figure:
     """Return the figure, which shows no title. Rows of the experiment give the number of sources of
-    PacketAnalysis, and the places for the text at the foot.
+    PacketAnalysis.
     """
     table = tables["throughput"]
     shown = [("vwap", {"placement": "hand"})]
@@ -35,5 +35,5 @@ def figure(tables: Mapping[str, pd.DataFrame], _title: str) -> Figure:
         graphs.append((graph, Manual(), parameters))
     drawing = graph_drawing.below_each_other(graphs, FOOT_INCHES)
     with style.applied():
-        provenance.stamp(drawing, table, None)
+        provenance.foot(drawing, FOOT)
     return drawing

@@ -103,7 +103,7 @@ def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
     if table["simulated"].astype(bool).all() and paper.shape().titled:
         box = {"fc": style.SIMULATED_LABEL, "ec": style.INK}
         figure.text(
-            0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox=box
+            0.985, 0.99, "SIMULATED", ha="right", va="top", fontsize=8, weight="bold", bbox=box
         )
 
 

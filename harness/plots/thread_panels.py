@@ -228,16 +228,28 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
         elif row["failed"]:
             lines.append(f"{row['arm']}: {int(row['failed'])} of {runs_of(row)} failed")
     if lines:
+        at_top = _has_room_above(ax, table)
         ax.text(
             0.03,
-            0.03,
+            0.87 if at_top else 0.03,  # below the line of a law at the top
             "\n".join(lines),
             transform=ax.transAxes,
             fontsize=7,
             color=style.INK,
-            va="bottom",
+            va="top" if at_top else "bottom",
+            path_effects=settled.TEXT_HALO,
             zorder=6,
         )
+
+
+def _has_room_above(ax: Axes, table: pd.DataFrame) -> bool:
+    """Return True if fewer means lie in the upper left of the axes than in the lower left. Lines of
+    arms without a fixed level cross the whole width.
+    """
+    middle = math.prod(ax.get_xlim()) ** 0.5
+    left = table[table["threads"].isna() | (table["threads"] < middle)]
+    heights = left["mean"].dropna() / ax.get_ylim()[1]
+    return int((heights > 0.75).sum()) < int((heights < 0.25).sum())
 
 
 def _legend(table: pd.DataFrame) -> list[Artist]:

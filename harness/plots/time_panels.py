@@ -25,7 +25,7 @@ from harness.experiments.load_changes import Burst, expensive_bursts, silences
 from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
-PANEL_INCHES = (3.3, 2.2)
+PANEL_INCHES = (3.6, 2.2)
 CELLS_PER_ROW = 2  # if each has one run
 MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))

@@ -6,6 +6,7 @@ from matplotlib.colors import to_hex
 
 import topologies
 from harness.plots import application_panels, queue_arms, style
+from harness.plots.mw19_fig14 import FOOT
 from tests.plots.made_tables import arm_row, elastic_row, figure_named, frame
 
 XEON = {"machine": "xeon:4", "simulated": True, "software": "millrace"}
@@ -118,7 +119,7 @@ def test_the_graph_of_vwap_is_drawn_with_its_threads_by_hand():
     assert "placement=hand: 52 operators, 66 streams" in texts and "index7" in texts
     assert "manual: 9 dedicated threads and the thread of the source; 9 queues" in texts
     assert ax.get_position().y0 > 0
-    assert "Measured on" in figure._supxlabel.get_text()
+    assert figure._supxlabel.get_text() == FOOT
 
 
 def test_ports_by_hand_are_as_many_as_the_graphs_have():

@@ -1,0 +1,84 @@
+"""A kept figure has its tables, its origin and its picture, and can be drawn again."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from harness.errors import UserError
+from harness.experiments.config import load_config
+from harness.files.places import CONFIG
+from harness.plots.figures import FIGURES
+from harness.report.kept_study import THROUGHPUT
+from studies.keep import keep, listed, made_of, minutes_of
+
+NAME = "crossover"
+
+
+def record(second: float, **other) -> dict:
+    """As much of a record as keeping reads."""
+    return {
+        "started_at": f"2026-11-29T20:38:{second:06.3f}+00:00",
+        "duration_s": 1.0,
+        "warmup_s": 2.0,
+        "settled": True,
+        "simulated": False,
+        "commit": "0123456789abcdef",
+        "host": {"cpus_allowed": 2, "cpu_model": "Invented CPU"},
+    } | other
+
+
+def test_the_last_run_of_a_block_counts_as_long_as_the_mean_of_the_others():
+    assert minutes_of([record(0), record(10), record(20)]) == pytest.approx(30 / 60)
+
+
+def test_a_single_run_counts_as_long_as_its_warm_up_and_window():
+    assert minutes_of([record(0)]) == pytest.approx(3 / 60)
+
+
+def test_the_origin_counts_runs_and_names_commits_and_cpus_that_measured():
+    simulated = record(30, simulated=True, host={"cpus_allowed": 9, "cpu_model": "Not named"})
+    blocks = [[record(0), record(10, settled=False)], [simulated]]
+    made = made_of(None, blocks)
+    assert (made.runs, made.settled) == (3, pytest.approx(2 / 3))
+    assert (made.commit, made.cpus) == ("01234567", "2 x Invented CPU")
+    assert made.minutes == pytest.approx((20 + 3) / 60)
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """The quick profile in an empty working directory, with a figure that is made."""
+    monkeypatch.chdir(tmp_path)
+    config = load_config(str(CONFIG / "quick.yaml"))
+    folder = tmp_path / config.tables(NAME)
+    folder.mkdir(parents=True)
+    for table in FIGURES[NAME].tables:
+        rows = pd.DataFrame({"experiment": [NAME], "mean": [1.5], "commit": ["89abcdef0123"]})
+        rows.to_parquet(folder / f"{table}.parquet")
+    for block in config.experiment(NAME).blocks():
+        path = tmp_path / config.records(NAME, block.stem)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record(0)) + "\n" + json.dumps(record(6)) + "\n")
+    return config
+
+
+def test_a_figure_is_kept_with_its_tables_its_picture_and_a_row_of_the_list(config, tmp_path):
+    picture = tmp_path / config.figure(NAME, "png")
+    picture.parent.mkdir(parents=True)
+    Image.new("RGB", (40, 30), "white").save(picture)
+    keep(config, NAME, tmp_path / "study", tmp_path / "gallery")
+    folder = tmp_path / "study/quick" / NAME
+    assert {path.stem for path in folder.glob("*.parquet")} == set(FIGURES[NAME].tables)
+    assert pd.read_parquet(folder / f"{THROUGHPUT}.parquet")["mean"].tolist() == [1.5]
+    assert Image.open(tmp_path / "gallery" / f"{NAME}.png").size == (40, 30)
+    blocks = len(list(config.experiment(NAME).blocks()))
+    row = f"| `{NAME}` | quick | {2 * blocks} | 100% | {blocks * 12 / 60:.1f} | 01234567, 89abcdef "
+    assert row + "| 2 x Invented CPU |" in listed(tmp_path / "study")
+
+
+def test_a_figure_that_is_not_made_is_named_with_the_command_that_makes_it(config, tmp_path):
+    with pytest.raises(UserError, match=f"`millrace figures {NAME}` makes it"):
+        keep(config, NAME, tmp_path / "study", tmp_path / "gallery")
