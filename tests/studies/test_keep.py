@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -10,10 +11,11 @@ from PIL import Image
 
 from harness.errors import UserError
 from harness.experiments.config import load_config
-from harness.files.places import CONFIG
+from harness.files.places import CODE, CONFIG
+from harness.plots.draw import draw
 from harness.plots.figures import FIGURES
-from harness.report.kept_study import THROUGHPUT
-from studies.keep import keep, listed, made_of, minutes_of
+from harness.report.kept_study import STUDY, THROUGHPUT
+from studies.keep import GALLERY, MADE, keep, listed, made_of, minutes_of
 
 NAME = "crossover"
 
@@ -82,3 +84,20 @@ def test_a_figure_is_kept_with_its_tables_its_picture_and_a_row_of_the_list(conf
 def test_a_figure_that_is_not_made_is_named_with_the_command_that_makes_it(config, tmp_path):
     with pytest.raises(UserError, match=f"`millrace figures {NAME}` makes it"):
         keep(config, NAME, tmp_path / "study", tmp_path / "gallery")
+
+
+def test_every_kept_figure_is_in_the_gallery_and_every_picture_of_it_is_kept():
+    page = (CODE / "docs/appendices/gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^## `(\w+)`\n\n!\[.*\]\(\.\./\.\./figures/gallery/(\w+)\.png\)$", page, re.M
+    )
+    kept = {path.parent.name for path in STUDY.glob(f"*/*/{MADE}")}
+    assert all(heading == picture for heading, picture in shown)
+    assert {heading for heading, _ in shown} == kept == {p.stem for p in GALLERY.glob("*.png")}
+    assert (STUDY / "README.md").read_text(encoding="utf-8") == listed()
+
+
+def test_kept_tables_draw_their_figures_again(tmp_path):
+    folder = min(STUDY.glob(f"*/*/{MADE}")).parent
+    draw(FIGURES[folder.name], folder, [tmp_path / "again.png"])
+    assert (tmp_path / "again.png").stat().st_size > 10_000
