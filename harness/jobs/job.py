@@ -71,7 +71,7 @@ def run_job(
         results.open()
         engine.start()
         taps.start()
-        seen = Observation()
+        seen = Observation(bounded=True)
         try:
             _follow(engine, controller, seen.samples, announce)
         except KeyboardInterrupt:
@@ -84,10 +84,10 @@ def run_job(
             seen.add_laws(controller)
         taps.stop()
     except (RunFailed, MemoryError) as error:
-        return JobOutcome(fail_record(record, run, str(error) or "out of memory"), interrupted)
+        return JobOutcome(fail_record(record, str(error) or "out of memory"), interrupted)
     seen.ended = seen.totals.error is None and not interrupted
     seen.settled = seen.ended and seen.totals.drained
-    made = fill_record(record, run, seen, graph, engine, calibrate=False)
+    made = fill_record(record, seen, graph, engine, calibrate=False)
     if results.closed:  # it ended since nobody reads its results, which is no fault of its own
         made |= {"error": None, "correct": True}
     results.close(whole=seen.ended and made["correct"])

@@ -69,16 +69,15 @@ def blank_record(
 
 
 def fail_record(
-    record: Mapping[str, Any], run: Run, error: str, engine: Engine | None = None
+    record: Mapping[str, Any], error: str, engine: Engine | None = None
 ) -> dict[str, Any]:
     """Return the record of a run that failed; `engine`: the one that it had."""
-    simulation = engine.simulation if engine is not None and run.simulated else {}
-    return _complete(record, run, {"error": error}, simulation)
+    simulation = engine.simulation if engine is not None and record["simulated"] else {}
+    return _complete(record, {"error": error}, simulation)
 
 
 def fill_record(
     record: Mapping[str, Any],
-    run: Run,
     seen: Observation,
     graph: Graph,
     engine: Engine,
@@ -90,7 +89,7 @@ def fill_record(
     assert seen.totals is not None
     totals, samples = seen.totals, seen.samples
     flow, names = graph.flow(), list(graph.operators)
-    bounded = run.tuples is not None
+    simulated, bounded = record["simulated"], seen.bounded
     adapted = [] if seen.steps is None else seen.before  # nobody asks how a warm-up went
     elapsed_s = (
         samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
@@ -102,13 +101,13 @@ def fill_record(
         if bounded or seen.ended
         else add_histograms([sample.latency_counts for sample in samples])
     )
-    counts = graph.counts is not None and not run.simulated and not totals.stuck
+    counts = graph.counts is not None and not simulated and not totals.stuck
     left_out, left_out_share = left_out_of(graph, totals)
     time_use = None
     if seen.time_use is not None:
         replicas = samples[-1].replicas if samples else ()
         time_use = time_use_entry(
-            run, engine.layout, seen.time_use, seen.processed, replicas, seen.disturbance
+            engine.layout, seen.time_use, seen.processed, replicas, seen.disturbance
         )
     outcome = {
         "threads_total": engine.threads,
@@ -143,20 +142,19 @@ def fill_record(
         # of an application, or of what its operators left out
         "application": graph.counts() if counts else totals.left_out or None,
         "left_out": left_out,
-        "left_out_share": None if run.simulated else left_out_share,
+        "left_out_share": None if simulated else left_out_share,
     }
     if time_use is not None:
         outcome["time_use"] = time_use
     begun = {name: value for name, value in record.items() if name not in OUTCOMES}
-    if not run.simulated:
-        return _complete(begun, run, outcome, {}, seen.disturbance, calibrate)
+    if not simulated:
+        return _complete(begun, outcome, {}, seen.disturbance, calibrate)
     per_s = None if bounded or seen.ended else passed(samples, flow)
-    return _complete(begun, run, outcome, {**engine.simulation, "passed_tuples_per_s": per_s})
+    return _complete(begun, outcome, {**engine.simulation, "passed_tuples_per_s": per_s})
 
 
 def _complete(
     record: Mapping[str, Any],
-    run: Run,
     outcome: dict[str, Any],
     simulation: Mapping[str, Any],
     disturbance: Disturbance | None = None,
@@ -166,7 +164,7 @@ def _complete(
     was none. A simulation that hit its bound on events has failed, whatever it measured.
     """
     whole = {**record, **outcome}
-    whole["host"] = host.describe(disturbance, calibrate=calibrate, simulates=run.simulated)
+    whole["host"] = host.describe(disturbance, calibrate=calibrate, simulates=record["simulated"])
     if simulation:
         whole["simulation"] = {"passed_tuples_per_s": None, **simulation}
         if simulation["bound"] is not None:

@@ -78,6 +78,7 @@ class Observation:
     samples: Sequence[Sample] = field(default_factory=list)
     # of warming up, or of adapting where something is elastic
     before: list[Sample] = field(default_factory=list)
+    bounded: bool = False  # its sources send a given number of tuples: the window is all of it
     # whether its sources ended before its time was over: the window is then all of it
     ended: bool = False
     # of laws, by the time of the sample that they follow; None: nothing is elastic
@@ -87,7 +88,7 @@ class Observation:
     level_settled: bool = False
     settled: bool = False
     error: str | None = None  # why the run was cut short, besides what `totals` says
-    disturbance: Disturbance = field(default_factory=Disturbance)
+    disturbance: Disturbance = field(default_factory=Disturbance)  # a simulated run has none
     totals: Totals | None = None  # None if the engine did not start
     time_use: WindowUse | None = None  # None: nobody asked
 
@@ -118,7 +119,9 @@ def observe(
     those of typed graphs do, and has failed otherwise. Whatever happens, the engine is stopped
     before this returns or raises. Raises what the engine raises.
     """
-    explained = ExplainedWindow(engine, run) if run.explained else None
+    explained = None
+    if run.explained:
+        explained = ExplainedWindow(engine, run.place.described() if run.simulated else None)
 
     def phase_begins(phase: str) -> None:
         if explained is not None and phase == "measuring":
@@ -133,17 +136,19 @@ def observe(
     except BaseException:
         engine.stop(drain=False, timeout_s=STOP_S)
         raise
-    if run.tuples is None and seen.error is None and engine.finished():
+    if not seen.bounded and seen.error is None and engine.finished():
         _end(seen, engine, graph.typed_graph, controller)
+    if run.simulated:
+        seen.disturbance = Disturbance()  # others slow a simulation down, and change no result
     if controller is not None:
         seen.add_laws(controller)
     announce("stopping")
     # What a timed simulated run has queued is counted where it lies: draining it would take longer
     # than the run.
-    drain = seen.error is None and not (run.simulated and run.tuples is None)
+    drain = seen.error is None and not (run.simulated and not seen.bounded)
     seen.totals = engine.stop(drain=drain, timeout_s=STOP_S)
     seen.ended = seen.ended and seen.totals.error is None  # an operator that raises ends a run, too
-    if run.tuples is not None or seen.ended:
+    if seen.bounded or seen.ended:
         seen.settled = seen.error is None and seen.totals.error is None and seen.totals.drained
     return seen
 
@@ -158,7 +163,8 @@ def _measure(
 ) -> Observation:
     """Warm up and measure; the engine runs before and after."""
     if run.tuples is not None:
-        return _bounded(engine, run, announce, controller)
+        shortest_s = MIN_VIRTUAL_PERIOD_S if run.simulated else MIN_PERIOD_S
+        return _bounded(engine, shortest_s, announce, controller)
     if controller is None and run.events is not None:
         announce("warming up")
         keep = explained.keep if explained is not None else None
@@ -170,15 +176,14 @@ def _measure(
 
 
 def _bounded(
-    engine: Engine, run: Run, announce: Announce, controller: Controller | None
+    engine: Engine, shortest_s: float, announce: Announce, controller: Controller | None
 ) -> Observation:
     """The measured window is the whole run; its samples grow with it, so that a long run has few,
-    unless laws want them.
+    unless laws want them. `shortest_s`: length of the first.
     """
     announce("measuring")
     samples: list[Sample] = []
-    seen = Observation(samples)
-    shortest_s = MIN_VIRTUAL_PERIOD_S if run.simulated else MIN_PERIOD_S
+    seen = Observation(samples, bounded=True)
     before = CpuCounters.now()
     elapsed_s = quiet_s = 0.0
     while quiet_s < STALL_S:

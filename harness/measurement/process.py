@@ -131,7 +131,7 @@ def failed_record(run: Run, error: str, words: bytes = b"") -> dict[str, Any]:
     if text:
         error += f" ({text.splitlines()[-1].strip()[:200]})\n{text[-MAX_STDERR:]}"
     record = blank_record(run, parameters_of(run), run.model)
-    return fail_record(record, run, error) | {"commit": _commit()}
+    return fail_record(record, error) | {"commit": _commit()}
 
 
 def _standard_input() -> int:

@@ -48,5 +48,5 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
             controller if controller.controls else None,
         )
     except (RunFailed, MemoryError) as error:
-        return fail_record(record, run, str(error) or "out of memory", engine)
-    return fill_record(record, run, seen, graph, engine)
+        return fail_record(record, str(error) or "out of memory", engine)
+    return fill_record(record, seen, graph, engine)

@@ -13,8 +13,8 @@ from harness.errors import UserError
 from harness.graph import PortId
 from harness.machines.host.cpu import usable_cpus
 from harness.machines.host.perf_events import PerfCounters
+from harness.machines.machine import Machine
 from harness.measurement.cpu_use import Disturbance
-from harness.measurement.spec import Run
 from harness.models import Coroutine, Queue
 from harness.models.layout import RunLayout
 from harness.models.replicas import replicable
@@ -22,11 +22,12 @@ from harness.models.replicas import replicable
 
 @dataclass(frozen=True)
 class WindowUse:
-    """Readings of what threads did in a window. `queued`: scheduled ports with a queue at its end;
-    `counts` of the hardware, or the `problem` why there are none; `interpreter_lock`: operators in
-    Python take turns.
+    """Readings of what threads did in a window. `cpus`: of the machine that they ran on; `queued`:
+    scheduled ports with a queue at its end; `counts` of the hardware, or the `problem` why there
+    are none; `interpreter_lock`: operators in Python take turns.
     """
 
+    cpus: int
     use: TimeUse
     queued: Sequence[PortId]
     counts: Mapping[str, int]
@@ -39,9 +40,11 @@ class ExplainedWindow:
     starts the engine, before that: hardware counters count threads that are started later.
     """
 
-    def __init__(self, engine: Engine, run: Run) -> None:
+    def __init__(self, engine: Engine, machine: Machine | None) -> None:
+        """`machine`: that it is simulated on; None: real threads."""
         self._engine = engine
-        self._counters = None if run.simulated else PerfCounters()
+        self._cpus = usable_cpus() if machine is None else machine.cpus
+        self._counters = PerfCounters() if machine is None else None
         self._use: TimeUse | None = None
         self._looks: list[TimeUse] = []
         self._counts: dict[str, int] = {}
@@ -68,16 +71,15 @@ class ExplainedWindow:
             self._use, self._counts = None, {}
         use, queued = self._engine.time_use().since(self._use), self._engine.queued()
         if self._counters is None:
-            return WindowUse(use, queued, {}, None, self._engine.interpreter_lock)
+            return WindowUse(self._cpus, use, queued, {}, None, self._engine.interpreter_lock)
         now = self._counters.read()
         self._counters.close()
         counts = {name: now[name] - self._counts.get(name, 0) for name in now}
         problem = self._counters.problem
-        return WindowUse(use, queued, counts, problem, self._engine.interpreter_lock)
+        return WindowUse(self._cpus, use, queued, counts, problem, self._engine.interpreter_lock)
 
 
 def time_use_entry(
-    run: Run,
     layout: RunLayout,
     window: WindowUse,
     processed: Sequence[int],
@@ -87,8 +89,6 @@ def time_use_entry(
     """Return the entry of a record for a window. By operator: the tuples that it `processed`, and
     its `replicas` at the end, empty if it can have none. `disturbance`: of the window.
     """
-    described = run.described
-    cpus = usable_cpus() if described is None else described.machine.cpus
     names = [operator.name for operator in layout.operators]
     in_python = {
         place
@@ -114,8 +114,8 @@ def time_use_entry(
     ]
     return {
         "elapsed_s": window.use.time_s,
-        "cpus": cpus,
-        "others_cpus": 0.0 if run.simulated else _others_cpus(disturbance, cpus),
+        "cpus": window.cpus,
+        "others_cpus": _others_cpus(disturbance, window.cpus),
         "looks": window.use.looks,
         "look_s": window.use.look_s,
         "operators": _operators(layout, window, processed, replicas, with_lock_s),

@@ -36,9 +36,9 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     try:
         seen = observe(engine, run, graph, announce)
     except RunFailed as error:
-        return fail_record(record, run, str(error))
+        return fail_record(record, str(error))
     seen.disturbance = engine.disturbance(len(seen.samples))
-    record = fill_record(record, run, seen, graph, engine, calibrate=False)
+    record = fill_record(record, seen, graph, engine, calibrate=False)
     record["host"]["ns_per_flop"] = engine.ns_per_flop
     warmup_s = record["warmup_s"] + engine.settling_s
     return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order}

@@ -115,7 +115,7 @@ def explained(
     engine = engine_of(layout, on, explained=True, profiled=profiled)
     seen = observe(engine, run, graph, lambda phase: None)
     entry = time_use_entry(
-        run, layout, seen.time_use, seen.processed, seen.samples[-1].replicas, seen.disturbance
+        layout, seen.time_use, seen.processed, seen.samples[-1].replicas, seen.disturbance
     )
     elapsed_s = sum(sample.elapsed_s for sample in seen.samples)
     record = {
