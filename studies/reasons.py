@@ -16,7 +16,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 
 POLICIES = ("random", "max_queue_length", "min_latency", "least_recently_run", "max_running_time")
@@ -104,7 +104,7 @@ def balance(software: str) -> Iterator[str]:
                     warmup=0.0,
                     seed=seed,
                 )
-                seen = [sample["balancers"] for sample in measure(run)["samples"]]
+                seen = [sample["balancers"] for sample in run_once(run)["samples"]]
                 levels = [each[0]["active"] for each in seen if each]
                 ends.append(levels[2 * len(levels) // 3 :])
             changes = [fmean(one != other for one, other in pairwise(end)) for end in ends]
@@ -129,7 +129,7 @@ def queues(software: str) -> Iterator[str]:
             cells = []
             for threads in (None, 64, 176):
                 records = [
-                    measure(
+                    run_once(
                         run_of(
                             "pipeline",
                             {"operators": operators, "cost": 1},
@@ -174,7 +174,7 @@ def coroutines(
 ) -> list[dict[str, Any]]:
     """Return records of co-routines on C-Stream's machine, one for each seed."""
     return [
-        measure(
+        run_once(
             run_of(
                 graph,
                 parameters,

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from harness.graph import Graph
 from harness.machines.software import load_software
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 
 WIDTH = 1000
@@ -86,7 +86,7 @@ def rows_of_ends(machines: list[str]) -> Iterator[str]:
                     constants=constants,
                     **options,
                 )
-                record = measure(run)
+                record = run_once(run)
                 cells.append(_cell(record, record["sink_tuples_per_s"]))
             yield f"| {machine} | {name} | {' | '.join(cells)} |"
 
@@ -98,7 +98,7 @@ def rows_of_levels(machines: list[str]) -> Iterator[str]:
     yield f"|---|---|{'---:|' * len(MORE_LEVELS)}"
     for machine in machines:
         for reading, name in (("elided", "has a queue"), ("by calls", "is called under its lock")):
-            records = [measure(run_for(machine, 10_000, each, reading)) for each in MORE_LEVELS]
+            records = [run_once(run_for(machine, 10_000, each, reading)) for each in MORE_LEVELS]
             cells = [_cell(record, record["sink_tuples_per_s"]) for record in records]
             yield f"| {machine} | {name} | {' | '.join(cells)} |"
 
@@ -132,7 +132,7 @@ def rows(machines: list[str]) -> Iterator[str]:
     for machine in machines:
         for arm, threads in LEVELS.items():
             for cost in COSTS:
-                records = [measure(run_for(machine, cost, threads, each)) for each in SOFTWARE]
+                records = [run_once(run_for(machine, cost, threads, each)) for each in SOFTWARE]
                 first = records[0]["sink_tuples_per_s"]
                 cells = [_cell(record, first) for record in records]
                 yield f"| {machine} | {arm} | {cost:,} | {' | '.join(cells)} |"

@@ -2,7 +2,7 @@
 
   spec      what one run is asked to do
   laws      the laws of a run, and what they need of its engine
-  prepare   what a run is made of: graph, layout, law, engine
+  prepare   what a run is made of: layout, law, record and engine
   observe   start, warm up or adapt until the run is stationary, measure and stop one engine
   time_use  what threads spent their time on in the window
   latency   percentiles of a histogram

@@ -32,16 +32,24 @@ def main(words: Sequence[str]) -> int:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from harness.measurement.spec import PeerModel, Run
 
+    def announce(phase: str) -> None:
+        if phases >= 0:
+            os.write(phases, f"{phase}\n".encode())
+
     spec = sys.stdin.read()
     if given >= 0:
         os.dup2(given, 0)
     try:
         run = Run.from_json(spec)
         if isinstance(run.model, PeerModel):
-            from harness.peers.measure import measure_peer as measure
+            from harness.peers.measure import measure_peer
+
+            record = measure_peer(run, announce)
         else:
+            from harness.measurement.prepare import prepare
             from harness.measurement.run import measure
-        record = measure(run, lambda phase: _tell(phases, phase))
+
+            record = measure(prepare(run), announce)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -50,11 +58,6 @@ def main(words: Sequence[str]) -> int:
     with answer:
         answer.write(json.dumps(record, allow_nan=False) + "\n")
     return 0
-
-
-def _tell(phases: int, phase: str) -> None:
-    if phases >= 0:
-        os.write(phases, f"{phase}\n".encode())
 
 
 if __name__ == "__main__":

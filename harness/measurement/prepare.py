@@ -1,5 +1,5 @@
-"""Parts of a run before it starts: its graph, layout, law and engine, each made once; and checks of
-what its model, its laws and its graph do not allow together.
+"""Parts of a run before it starts: its layouts, law, record and engine, each made once; and checks
+of what its model, its laws and its graph do not allow together.
 
 A simulated run that goes on until it is stationary begins with filled queues. Queues that begin far
 from the fill that they come to take longest: a pipeline of 1,000 operators has a million slots.
@@ -20,11 +20,12 @@ from harness.engine.open import Described, engine_of, lay_out
 from harness.engine.thread_room import check_threads
 from harness.errors import RunFailed
 from harness.graph import Graph
+from harness.measurement.assemble import blank_record
 from harness.measurement.laws import check_law, needed_by, pool_law
 from harness.measurement.observe import settle
 from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
-from harness.models import Chosen, Model, least_threads, why_raised, with_level
+from harness.models import Chosen, least_threads, why_raised, with_level
 from harness.models.layout import RunLayout
 
 if TYPE_CHECKING:
@@ -42,18 +43,13 @@ class Prepared:
     """
 
     run: Run
-    graph: Graph
-    parameters: Mapping[str, int | str]
     profiled: Profiled | None
     described: Described | None
-    layout: RunLayout
+    layout: RunLayout  # it has the graph
+    coarse: RunLayout | None  # of the coarse run that goes first; None: none does
     law: Law | None  # of its pool
     needed: Mapping[str, Any]  # options of the engine that the law needs
-
-    @property
-    def model(self) -> Model:
-        """The model with the threads that it has."""
-        return with_level(self.run.model, self.layout.pool)
+    record: Mapping[str, Any]  # as `blank_record` begins it
 
     def options(self) -> dict[str, Any]:
         """Return the options of an engine that follow from where the run is made. Raises RunFailed
@@ -63,7 +59,7 @@ class Prepared:
         if not run.simulated:
             return {"allow_threads": run.allow_threads}
         profiled = self.profiled
-        if profiled is None and self.graph.typed_graph and not run.graph_file:
+        if profiled is None and self.layout.graph.typed_graph and not run.graph_file:
             from harness.measurement.profiling import profile_of  # late: few runs need it
 
             profiled = profile_of(run.topology, run.parameters, run.seed)
@@ -76,9 +72,28 @@ def prepare(run: Run) -> Prepared:
     graph, parameters, profiled = build_subject(run)
     described = run.described
     layout = lay_out(graph, run.model_of_repeat, described)
+    coarse = None if run.events is None else _coarse_layout(layout, described)
     law = pool_law(layout)
-    needed = needed_by(law, run.model, run.period_s)
-    return Prepared(run, graph, parameters, profiled, described, layout, law, needed)
+    return Prepared(
+        run,
+        profiled,
+        described,
+        layout,
+        coarse,
+        law,
+        needed=needed_by(law, run.model, run.period_s),
+        record=blank_record(run, parameters, with_level(run.model, layout.pool)),
+    )
+
+
+def _coarse_layout(layout: RunLayout, described: Described | None) -> RunLayout | None:
+    """Return the layout with short queues; None if its queues are not long enough for a coarse run
+    to be worth it.
+    """
+    has_capacity = hasattr(layout.model, "queue_capacity")  # threaded ports alone are few
+    if not has_capacity or layout.capacity < WORTH_IT * COARSE_CAPACITY:
+        return None
+    return lay_out(layout.graph, replace(layout.model, queue_capacity=COARSE_CAPACITY), described)
 
 
 def open_run(made: Prepared) -> Engine:
@@ -86,27 +101,26 @@ def open_run(made: Prepared) -> Engine:
 
     Raises UserError as `engine_of`, and RunFailed if typed operators cannot be profiled.
     """
-    run, layout, options = made.run, made.layout, made.options()
-    has_short = hasattr(layout.model, "queue_capacity")  # threaded ports alone are few
-    if run.events is not None and has_short and layout.capacity >= WORTH_IT * COARSE_CAPACITY:
-        layout = replace(layout, filled=_coarse_fill(made, options))
+    run, layout, described, options = made.run, made.layout, made.described, made.options()
+    if made.coarse is not None:
+        events = run.events // COARSE_SHARE
+        layout = replace(layout, filled=_coarse_fill(made.coarse, described, events, options))
     options |= made.needed
-    return engine_of(layout, made.described, tuples=run.tuples, explained=run.explained, **options)
+    return engine_of(layout, described, tuples=run.tuples, explained=run.explained, **options)
 
 
-def _coarse_fill(made: Prepared, options: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return the mean fill of each queue in a coarse run, which is not worth it if the graph is one
-    that begins empty; empty then, or if the coarse run fails.
+def _coarse_fill(
+    layout: RunLayout, described: Described | None, events: int, options: Mapping[str, Any]
+) -> tuple[float, ...]:
+    """Return the mean fill of each queue in a coarse run of so many events at most, which is not
+    worth it if the graph is one that begins empty; empty then, or if the coarse run fails.
     """
-    run, graph, layout = made.run, made.graph, made.layout
-    short = replace(layout.model, queue_capacity=COARSE_CAPACITY)
-    engine = engine_of(lay_out(graph, short, made.described), made.described, **options)
+    engine = engine_of(layout, described, **options)
     try:
         engine.start()
         if not any(engine.sample_events(1).queue_fill):
             return ()
-        settling = settle(engine, run.events // COARSE_SHARE, graph.flow(), measures=False)
-        seen = settling.window
+        seen = settle(engine, events, layout.graph.flow(), measures=False).window
     except RunFailed:
         return ()
     finally:

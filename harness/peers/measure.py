@@ -1,5 +1,5 @@
-"""One run of a peer and its record: `measurement.run.measure`, with a peer's program in the place
-of our engine.
+"""One run of a peer and its record, as in `measurement.run`, with a peer's program in the place of
+our engine.
 """
 
 from __future__ import annotations

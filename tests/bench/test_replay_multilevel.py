@@ -14,7 +14,7 @@ from harness.cli import main
 from harness.elasticity import layout_of
 from harness.errors import UserError
 from harness.graph import PortId
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 from harness.models import Dynamic
 from tests.elasticity.traces import trace_of
@@ -207,7 +207,7 @@ def test_a_run_replayed_decides_as_it_did(law):
         duration_s=0.15,
         period_s=0.005,
     )
-    made = measure(spec)
+    made = run_once(spec)
     assert made["correct"]
     periods = [*made["adaptation"], *made["samples"]]
     samples = [

@@ -37,20 +37,22 @@ def run(typed: bool, **fields: Any) -> None:
     from harness.measurement.spec import PeerModel, run_of
 
     spec = run_of(**fields)
-    if isinstance(spec.model, PeerModel):
-        from harness.peers.measure import measure_peer as measure
-    else:
-        from harness.measurement.run import measure
     with tempfile.TemporaryDirectory() as folder:
         if typed and spec.simulated:
             from harness.measurement import profiling
 
             profiling.SETTLE_S, profiling.LOOK_S, profiling.PROFILE_FOLDER = 0.1, 0.1, Path(folder)
-        records = (
-            list(run_block({"arm": spec}, 1, 1))
-            if spec.simulated
-            else [measure(spec) | {"commit": None}]
-        )
+        if isinstance(spec.model, PeerModel):
+            from harness.peers.measure import measure_peer
+
+            records = [measure_peer(spec) | {"commit": None}]
+        elif spec.simulated:
+            records = list(run_block({"arm": spec}, 1, 1))
+        else:
+            from harness.measurement.prepare import prepare
+            from harness.measurement.run import measure
+
+            records = [measure(prepare(spec)) | {"commit": None}]
         assert records[0]["error"] is None, records[0]["error"]
         write_records(Path(folder) / "block.jsonl", records)
 

@@ -13,7 +13,7 @@ from harness.measurement.observe import observe
 from harness.measurement.period_text import short, told_replicas
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record
-from harness.measurement.run import measure, run_once
+from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 from harness.models import Dynamic, Manual, pool_of
 from harness.models.layout import layout_of
@@ -162,7 +162,7 @@ def test_each_period_is_told(begin, script):
     script([2])
     begin()
     told: list[str] = []
-    measure(spec(), told.append)
+    run_once(spec(), told.append)
     assert told[:4] == [
         "starting",
         "adapting",

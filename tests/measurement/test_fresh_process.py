@@ -189,8 +189,8 @@ def ask_child(code: str, spec: Run) -> subprocess.CompletedProcess[str]:
 
 def test_what_an_operator_prints_does_not_mix_with_the_record():
     noisy = (
-        "run.measure = lambda spec, announce: print('noise') or os.write(1, b'more ') and "
-        "{'arm': spec.model.name}"
+        "run.measure = lambda made, announce: print('noise') or os.write(1, b'more ') and "
+        "{'arm': made.run.model.name}"
     )
     done = ask_child(noisy, SPEC)
     assert (done.returncode, done.stdout) == (0, '{"arm": "manual"}\n')

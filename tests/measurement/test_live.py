@@ -11,7 +11,7 @@ import pytest
 
 from harness.measurement.live import told
 from harness.measurement.process import run_in_fresh_process
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 
 STEADY = [(1000.0, 1000.0)]
@@ -20,7 +20,7 @@ STEADY = [(1000.0, 1000.0)]
 def watched(spec: Run) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]:
     """Phase and sample of each line that tells one, and the record."""
     lines: list[str] = []
-    record = measure(spec, lines.append)
+    record = run_once(spec, lines.append)
     phase, seen = "", []
     for line in lines:
         sample = told(line)
@@ -84,7 +84,7 @@ def test_a_record_is_the_same_whether_somebody_watches_or_not(play) -> None:
     for live in (False, True):
         play(STEADY)
         records.append(
-            measure(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, live=live))
+            run_once(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, live=live))
         )
     assert {name for name in records[0] if records[0][name] != records[1][name]} <= {
         "run_id",

@@ -16,7 +16,7 @@ from harness.elasticity.law import Decides, Decision, Law
 from harness.errors import RunFailed, UserError
 from harness.measurement.laws import check_law, pool_law
 from harness.measurement.records import record_line
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 from harness.models import Multilevel
 from harness.models.layout import layout_of
@@ -66,7 +66,7 @@ def spec(simulated: bool) -> Run:
 
 @pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])
 def test_queues_come_and_go_as_the_law_says_and_the_record_tells(scripted, simulated):
-    record = json.loads(record_line(measure(spec(simulated)) | {"commit": None}))
+    record = json.loads(record_line(run_once(spec(simulated))))
     assert record["correct"] and record["error"] is None
     terms = record["elastic"]
     assert terms["places"] == [*(f"work{i}[0]" for i in range(1, 13)), "sink[0]"]
@@ -91,7 +91,7 @@ def test_a_law_reads_costs_and_the_queues_of_its_period(scripted):
             return scripted_decide(self, reading)
 
     elasticity.law_class = lambda name, decides: Watching  # undone by the fixture
-    measure(spec(simulated=True))
+    run_once(spec(simulated=True))
     assert [reading.queued for reading in seen[:4]] == [frozenset(), {3}, {3, 7}, {7}]
     assert [reading.threads for reading in seen[:3]] == [1, 2, 2]
     assert all(len(reading.costs) == 14 for reading in seen[3:])
@@ -108,7 +108,7 @@ def test_the_profiler_looks_back_a_few_periods(monkeypatch, period_s, window_s):
         raise RunFailed("not today")
 
     monkeypatch.setattr("harness.measurement.prepare.engine_of", engine_of)
-    measure(replace(spec(simulated=False), period_s=period_s))
+    run_once(replace(spec(simulated=False), period_s=period_s))
     assert told == {
         "tuples": None,
         "allow_threads": None,
@@ -136,7 +136,7 @@ def test_operators_annotated_manual_never_get_a_queue(simulated, tmp_path):
         parameters={},
         warmup=0.1 if simulated else 3.0,
     )
-    record = measure(asked)
+    record = run_once(asked)
     assert record["correct"] and record["error"] is None
     assert {"work2[0]", "work3[0]", "work4[0]"}.isdisjoint(record["elastic"]["places"])
     samples = [*record["adaptation"], *record["samples"]]
@@ -147,7 +147,7 @@ def test_operators_annotated_manual_never_get_a_queue(simulated, tmp_path):
 
 def test_a_law_that_wants_a_queue_where_there_is_no_place_fails_the_run(scripted, monkeypatch):
     monkeypatch.setattr(Scripted, "script", (frozenset({13}),))
-    record = measure(spec(simulated=True))
+    record = run_once(spec(simulated=True))
     assert record["error"] == "law scripted: queued must hold places from 0 to 12, not 13"
     assert not record["correct"]
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from harness.bench.replay import parse_record, replay
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 
 GRAPH = """
@@ -35,7 +35,7 @@ def run(tmp_path):
 
     def made(parameters=None, **changes):
         usual = {"graph_file": str(path), "elastic": True, "maximum": 16}
-        record = measure(run_of("paced", parameters or {}, "dynamic", **usual | changes))
+        record = run_once(run_of("paced", parameters or {}, "dynamic", **usual | changes))
         assert record["error"] is None and record["correct"], record["error"]
         return record
 
@@ -86,7 +86,7 @@ def test_a_record_replayed_decides_as_the_run_did(run):
 
 
 def test_where_a_source_sends_all_it_can_the_law_is_told_of_no_pace(tmp_path):
-    record = measure(
+    record = run_once(
         run_of("pipeline", {"operators": 8}, "dynamic", elastic=True, maximum=4, **SIMULATED)
     )
     assert all(sample["law_read"] is None for sample in stepped(record))

@@ -16,7 +16,7 @@ from harness.elasticity.cpu_limit import LeaveToOthers
 from harness.errors import RunFailed, UserError
 from harness.measurement.laws import check_law, pool_law
 from harness.measurement.records import record_line
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 from harness.models import Coroutine, Dynamic
 from harness.models.layout import layout_of
@@ -84,7 +84,7 @@ def spec(where=REAL, **changes) -> Run:
 
 @BOTH
 def test_threads_and_replicas_come_and_go_as_the_law_says_and_the_record_tells(scripted, where):
-    record = json.loads(record_line(measure(spec(where)) | {"commit": None}))
+    record = json.loads(record_line(run_once(spec(where))))
     assert record["correct"] and record["error"] is None and record["order_checked"]
     terms = record["elastic"]
     assert (terms["replicable"], terms["places"], terms["settled_replicas"]) == (
@@ -115,7 +115,7 @@ def test_threads_and_replicas_come_and_go_as_the_law_says_and_the_record_tells(s
 
 @BOTH
 def test_a_replay_reads_what_the_law_has_read(scripted, where):
-    record = measure(spec(where))
+    record = run_once(spec(where))
     trace = parse_record(json.dumps(record))
     read = scripted.readings[:]
     decisions = replay("millrace", trace)  # the name that the run asked for
@@ -135,7 +135,7 @@ def test_a_replay_reads_what_the_law_has_read(scripted, where):
 @BOTH
 @pytest.mark.parametrize("law", ["millrace", "cstream", "utilisation"])
 def test_a_record_replayed_by_its_own_law_decides_as_the_run_did(law, where):
-    record = measure(spec(where, law=law))
+    record = run_once(spec(where, law=law))
     assert record["correct"], record["error"]
     trace = parse_record(json.dumps(record))
     stepped = [
@@ -154,8 +154,8 @@ def test_a_record_replayed_by_its_own_law_decides_as_the_run_did(law, where):
 
 @BOTH
 def test_a_fixed_number_of_replicas_runs_and_is_recorded(where):
-    record = measure(spec(where, elastic=False, maximum=None, threads=2, replicas=3))
-    record_line(record | {"commit": None})
+    record = run_once(spec(where, elastic=False, maximum=None, threads=2, replicas=3))
+    record_line(record)
     assert record["correct"] and (record["replicas"], record["elastic"]) == (3, None)
     assert record["arm"] == "coroutine-2-replicas-3"
     assert all(sample["replicas"] == {"busy1": 3, "busy2": 3} for sample in record["samples"])
@@ -176,7 +176,7 @@ def test_the_papers_law_finds_the_papers_replicas_on_its_machine_step_by_step():
             "warmup": 1.0,
             "duration_s": 0.25,
         }
-        record = measure(spec(SIMULATED, parameters=parameters, **timed))
+        record = run_once(spec(SIMULATED, parameters=parameters, **timed))
         assert record["correct"] and record["conservation"] == []
         samples = record["adaptation"] + record["samples"]
         steps = [count for sample in samples for count in sample["replicas_changed"].items()]
@@ -259,6 +259,6 @@ def test_an_engine_has_room_for_replicas_before_the_run_if_the_law_chooses_them(
         raise RunFailed("not today")
 
     monkeypatch.setattr("harness.measurement.prepare.engine_of", engine_of)
-    measure(spec(law=law))
-    measure(spec(law="", elastic=False, threads=2, maximum=None))
+    run_once(spec(law=law))
+    run_once(spec(law="", elastic=False, threads=2, maximum=None))
     assert asked == [changes_replicas, False]

@@ -10,7 +10,7 @@ import pytest
 
 from harness.engine.open import engine_of, lay_out
 from harness.measurement.observe import Settling
-from harness.measurement.run import measure
+from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 from harness.measurement.subject import build_subject
 from topologies import build
@@ -76,7 +76,7 @@ def off_by(cell: tuple, record: Mapping[str, Any]) -> float:
 
 @pytest.mark.parametrize("cell", KEPT_BACK.values(), ids=KEPT_BACK)
 def test_a_point_is_that_of_a_run_ten_times_as_long_whatever_the_seed(cell):
-    seeds = [measure(run_on(*cell, seed=seed)) for seed in (1, 2, 3)]
+    seeds = [run_once(run_on(*cell, seed=seed)) for seed in (1, 2, 3)]
     assert all(each["settled"] for each in seeds)
     assert off_by(cell, seeds[0]) <= WITHIN
     rates = [each["sink_tuples_per_s"] for each in seeds]
@@ -87,7 +87,7 @@ def test_a_point_is_that_of_a_run_ten_times_as_long_whatever_the_seed(cell):
 @pytest.mark.timeout(7200)  # half an hour on a quiet CPU
 def test_so_are_nine_in_ten_of_many_cells_and_none_is_off_by_twice_as_much():
     """Flows that stay on a plateau for millions of events are the others (simulator.md)."""
-    records = {name: measure(run_on(*cell)) for name, cell in MORE.items()}
+    records = {name: run_once(run_on(*cell)) for name, cell in MORE.items()}
     drawn = {
         name: off_by(MORE[name], record) for name, record in records.items() if record["settled"]
     }

@@ -13,7 +13,7 @@ from harness.measurement.block import block_order, run_block
 from harness.measurement.process import failed_record
 from harness.measurement.record import declaration
 from harness.measurement.records import validate_record
-from harness.measurement.run import measure, run_once
+from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 from tests.records import example
 
@@ -93,7 +93,7 @@ def test_bursts_of_a_simulated_run_begin_with_the_run():
         "silence": 10,
         "period": 1,
     }
-    record = measure(
+    record = run_once(
         run_of(
             "load-balance",
             load,
@@ -114,7 +114,7 @@ def test_bursts_of_a_simulated_run_begin_with_the_run():
 
 def deep(operators: int = 200, **changes) -> dict:
     parameters = {"operators": operators, "cost": 1}
-    return measure(
+    return run_once(
         run_of(
             "pipeline",
             parameters,
@@ -328,7 +328,7 @@ def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_d
         duration_s=0.01,
         period_s=0.002,
     )
-    record = measure(made) | {"commit": None}
+    record = run_once(made)
     validate_record(record)
     trace = parse_record(record_line(record))
     decided = replay(law, trace)
