@@ -110,18 +110,20 @@ class Observation:
 
 
 def observe(
-    engine: Engine, run: Run, graph: Graph, announce: Announce, controller: Controller | None = None
+    engine: Engine,
+    run: Run,
+    graph: Graph,
+    announce: Announce,
+    controller: Controller | None = None,
+    explained: ExplainedWindow | None = None,
 ) -> Observation:
     """Execute `run` on `engine`, which has the graph. `announce` gets each phase, and each period
-    of laws.
+    of laws; `explained` reads what threads do in the window.
 
     A timed run that is over before its time is measured as a whole if its sources may end, as only
     those of typed graphs do, and has failed otherwise. Whatever happens, the engine is stopped
     before this returns or raises. Raises what the engine raises.
     """
-    explained = None
-    if run.explained:
-        explained = ExplainedWindow(engine, run.place.described() if run.simulated else None)
 
     def phase_begins(phase: str) -> None:
         if explained is not None and phase == "measuring":

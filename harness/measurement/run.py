@@ -15,6 +15,7 @@ from harness.measurement.observe import observe
 from harness.measurement.prepare import Prepared, open_run, prepare
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import Run
+from harness.measurement.time_use import ExplainedWindow
 
 __all__ = ["Run", "measure", "run_in_fresh_process", "run_once"]
 
@@ -44,7 +45,9 @@ def measure(made: Prepared, announce: Callable[[str], None] = lambda phase: None
         if run.live:
             engine = watched = Told(engine, controller, list(graph.operators), announce)
             announce = watched.announce
-        seen = observe(engine, run, graph, announce, controller if controller.controls else None)
+        explained = ExplainedWindow(engine, made.described) if run.explained else None
+        laws = controller if controller.controls else None
+        seen = observe(engine, run, graph, announce, laws, explained)
     except (RunFailed, MemoryError) as error:
         return fail_record(record, str(error) or "out of memory", engine)
     return fill_record(record, seen, graph, engine)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.engine import Engine
+from harness.engine.open import Described
 from harness.engine.time_use import TimeUse, without_interpreter_waits
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.machines.host.cpu import usable_cpus
 from harness.machines.host.perf_events import PerfCounters
-from harness.machines.machine import Machine
 from harness.measurement.cpu_use import Disturbance
 from harness.models import Coroutine, Queue
 from harness.models.layout import RunLayout
@@ -40,11 +40,11 @@ class ExplainedWindow:
     starts the engine, before that: hardware counters count threads that are started later.
     """
 
-    def __init__(self, engine: Engine, machine: Machine | None) -> None:
-        """`machine`: that it is simulated on; None: real threads."""
+    def __init__(self, engine: Engine, described: Described | None) -> None:
+        """`described`: what it is simulated on; None: real threads."""
         self._engine = engine
-        self._cpus = usable_cpus() if machine is None else machine.cpus
-        self._counters = PerfCounters() if machine is None else None
+        self._cpus = usable_cpus() if described is None else described.machine.cpus
+        self._counters = PerfCounters() if described is None else None
         self._use: TimeUse | None = None
         self._looks: list[TimeUse] = []
         self._counts: dict[str, int] = {}

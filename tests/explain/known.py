@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from harness.machines.software import DEFAULT_SOFTWARE
 from harness.measurement.observe import observe
 from harness.measurement.simulable import simulable
 from harness.measurement.spec import run_of
-from harness.measurement.time_use import time_use_entry
+from harness.measurement.time_use import ExplainedWindow, time_use_entry
 from harness.models import Model
 
 LINE = 64  # bytes of a cache line
@@ -108,12 +107,12 @@ def explained(
     """
     on = describe(machine, DEFAULT_SOFTWARE, {}) if machine else None
     where = {"machine": machine, "simulated": True} if machine else {}
-    run = replace(run_of("pipeline", {}, "manual", **where, **lengths), explained=True)
+    run = run_of("pipeline", {}, "manual", **where, **lengths)
     if profiled is not None:
         graph = simulable(graph, profiled, on.machine)
     layout = lay_out(graph, model, on)
     engine = engine_of(layout, on, explained=True, profiled=profiled)
-    seen = observe(engine, run, graph, lambda phase: None)
+    seen = observe(engine, run, graph, lambda phase: None, explained=ExplainedWindow(engine, on))
     entry = time_use_entry(
         layout, seen.time_use, seen.processed, seen.samples[-1].replicas, seen.disturbance
     )
