@@ -150,12 +150,12 @@ class Controller:
                 "others_cpu": sample.others_cpu,
                 "utilisation": sample.utilisation,
             }
-            self.pool.collect(
+            self.pool.add_stretch(
                 max(0.0, sample.elapsed_s - thought_s),
                 max(0, sample.submitted_tuples - tuples),
                 shares,
             )
-            self.pool.count(sample)
+            self.pool.add_sample(sample)
             if self.pool.is_due(self.sample_s):
                 throughput, elapsed_s, arrived = (
                     self.pool.throughput,
@@ -166,7 +166,7 @@ class Controller:
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
             balance = sample.balancers[name]
-            loop.collect(sample.elapsed_s, balance.submitted, {})
+            loop.add_stretch(sample.elapsed_s, balance.submitted, {})
             if loop.is_due(self.sample_s):
                 decision = loop.decide(sample.time_s, congestion=balance.congestion)
                 reasons[name] = decision.reason
@@ -292,7 +292,9 @@ class Loop:
             str, float | None
         ] = {}  # of the last stretch alone, as its sample has them
 
-    def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
+    def add_stretch(
+        self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]
+    ) -> None:
         """Add a stretch of time: its length, the tuples submitted in it, and shares, of which the
         period has the mean.
         """
@@ -305,7 +307,7 @@ class Loop:
             mixed = (mean * before_s + share * elapsed_s) / self.elapsed_s if known else None
             self._shares[name] = mixed if before_s > 0.0 else share
 
-    def count(self, sample: Sample) -> None:
+    def add_sample(self, sample: Sample) -> None:
         """Add what a whole sample counted, be it that the law was thinking in it."""
         self.whole_s += sample.elapsed_s
         self._sent += sample.source_tuples
