@@ -359,6 +359,8 @@ def arm_name(model: Model | PeerModel) -> str:
         model.changed.get("law", ""),
     ]
     options = options_of(model)
-    for name, value in model.changed.items():
-        parts.append(re.sub("[^A-Za-z0-9_.,-]", "-", options[name].in_arm(name, value)))
+    parts += [
+        re.sub("[^A-Za-z0-9_.,-]", "-", options[name].in_arm(name, value))
+        for name, value in model.changed.items()
+    ]
     return "-".join(part for part in parts if part)
