@@ -67,7 +67,31 @@ def flow_of(graph: OperatorGraph) -> Flow:
     )
 
 
+def visits_of(graph: OperatorGraph) -> dict[str, float]:
+    """Return the tuples that come to each operator, or that a source sends, per tuple at the sinks,
+    with the assumptions of `flow_of`; nothing if none arrives.
+    """
+    rate, arrivals = _rates(list(graph.operators.values()), graph.numbered())
+    arrived = math.fsum(arrivals)
+    if arrived == 0.0:
+        return {}
+    return {name: each / arrived for name, each in zip(graph.operators, rate, strict=True)}
+
+
 def _hops(operators: list[Operator], numbered: Numbered) -> float:
+    rate, arrivals = _rates(operators, numbered)
+    try:
+        passed = math.fsum(rate[index] for index in numbered.order if operators[index].kind.hop)
+        arrived = math.fsum(arrivals)
+    except OverflowError:
+        return 0.0
+    return round(passed / arrived, 9) if 0.0 < arrived < math.inf and passed < math.inf else 0.0
+
+
+def _rates(operators: list[Operator], numbered: Numbered) -> tuple[list[float], list[float]]:
+    """Return the tuples that come to each operator while each source sends one, and those that
+    arrive at sinks by each stream.
+    """
     targets = numbered.targets
     rate = [1.0 if operator.is_source else 0.0 for operator in operators]
     arrivals: list[float] = []  # added up exactly: a million small shares must not drift
@@ -79,12 +103,7 @@ def _hops(operators: list[Operator], numbered: Numbered) -> float:
             rate[target] += share
             if operators[target].is_sink:
                 arrivals.append(share)
-    try:
-        passed = math.fsum(rate[index] for index in numbered.order if operators[index].kind.hop)
-        arrived = math.fsum(arrivals)
-    except OverflowError:
-        return 0.0
-    return round(passed / arrived, 9) if 0.0 < arrived < math.inf and passed < math.inf else 0.0
+    return rate, arrivals
 
 
 def _copies(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.graph import Graph
+from harness.graph.flow import visits_of
 
 
 def chain(length: int) -> Graph:
@@ -100,3 +101,29 @@ def test_deep_graphs_do_not_overflow_the_stack():
     graph = chain(20_000)
     graph.check()
     assert graph.flow().hops == 20_000
+
+
+def test_visits_are_tuples_at_each_operator_for_each_that_arrives():
+    """Of 8 tuples 4 go to each branch, and one of them passes on a half: 6 arrive."""
+    graph = Graph("branches")
+    split, sink = graph.split("split", 2), graph.sink("sink")
+    graph.connect(graph.source("source"), split)
+    for port, share in enumerate((0.5, 1.0)):
+        work = graph.work(f"w{port}", 1, selectivity=share)
+        graph.connect(split.output(port), work)
+        graph.connect(work, sink)
+    assert visits_of(graph) == {
+        "source": 8 / 6,
+        "split": 8 / 6,
+        "sink": 1.0,
+        "w0": 4 / 6,
+        "w1": 4 / 6,
+    }
+
+
+def test_nothing_visits_operators_of_a_graph_where_nothing_arrives():
+    graph = Graph("dropped")
+    work = graph.work("work", 1, selectivity=0.0)
+    graph.connect(graph.source("source"), work)
+    graph.connect(work, graph.sink("sink"))
+    assert visits_of(graph) == {}

@@ -19,6 +19,7 @@ DEFAULTS = {
     "chain": {"operators": 12, "busy": 100, "selectivity": 100, "read": 0, "payload": 128},
     "tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
     "reverse-tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
+    "unbalanced-tree": {"depth": 8, "cost": 100, "payload": 128},
     "replicated": {"width": 12, "busy": 100, "merge": "ordered", "payload": 128},
     "phase-change": {
         "operators": 100,

@@ -52,6 +52,8 @@ SIZES = [
     ("reverse-tree", {}, {"source": 32, "work": 63, "sink": 1}, 95, 6),
     ("reverse-tree", {"depth": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),
     ("reverse-tree", {"depth": 3, "branching": 3}, {"source": 9, "work": 13, "sink": 1}, 22, 3),
+    ("unbalanced-tree", {"depth": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),
+    ("unbalanced-tree", {"depth": 3}, {"source": 1, "work": 5, "sink": 3}, 8, 2.5),
     ("replicated", {}, {"source": 1, "split": 1, "work": 12, "merge": 1, "sink": 1}, 26, 2),
     (
         "replicated",
@@ -220,6 +222,21 @@ def test_bushy_spreads_in_a_tree_and_joins_in_its_mirror_image():
     assert table["join2.1"] == table["join2.2"] == ["join1.1"]
     assert table["join1.1"] == ["sink"]
     assert (graph.operators["spread2.1"].outputs, graph.operators["join2.1"].inputs) == (2, 1)
+
+
+def test_each_operator_of_an_unbalanced_trunk_sends_to_its_leaf_and_to_the_next_one():
+    graph, _ = topologies.build("unbalanced-tree", {"depth": 3}, 0)
+    assert feeds(graph) == {
+        "source": ["trunk1"],
+        "trunk1": ["leaf1", "trunk2"],
+        "leaf1": ["sink1"],
+        "trunk2": ["leaf2", "trunk3"],
+        "leaf2": ["sink2"],
+        "trunk3": ["sink3"],
+        "sink1": [],
+        "sink2": [],
+        "sink3": [],
+    }
 
 
 @pytest.mark.parametrize(
