@@ -29,11 +29,12 @@ SUMMARY = "compare what the simulator predicts of this machine with what it meas
 
 DESCRIPTION = """\
 Measure the four topologies at three costs and two payloads under manual, dedicated and dynamic with
-1 and 2 threads on this machine's real threads, some of them as co-routines, and pipelines of 100
-and 1,000 operators under dynamic and as co-routines. Let the simulator predict the same 122 cases
-from the calibrated profile of this machine. Report the errors, whether the models come in the right
-order, and whether the targets are met: median error at most 15 %, none above 40 %, the order right
-wherever measured medians differ by more than 15 %.
+1 and 2 threads on this machine's real threads, some of them as co-routines, pipelines of 100 and
+1,000 operators under dynamic and as co-routines, an unbalanced tree, and two applications of typed
+operators. Let the simulator predict the same 148 cases from the calibrated profile of this machine.
+Report the errors beside those of naive baselines, whether the models come in the right order, by
+how much two arms must differ for a safe order, and whether the targets are met: median error at
+most 15 %, none above 40 %, the order right wherever measured medians differ by more than 15 %.
 
 A run counts if the machine was then in the state that the profile describes: if a cache line took
 as long from core to core, right before and right after it, as the profile says. A virtual machine
@@ -45,10 +46,10 @@ How much the shared cache holds for a virtual machine depends on its neighbours:
 between the runs, and the median takes the profile's place in the predictions (`cache.l3`). No other
 constant follows the runs, and none their throughput.
 
-The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every measured run
-is kept when it ends, in NAME.measured.jsonl beside the output, and predictions when all are made,
-in NAME.predicted.jsonl. A session that was interrupted goes on with --resume; predictions, which
-take less time, are made anew, since profiles and simulator may have changed.
+The default takes about a quarter of an hour on 2 CPUs; leave the machine alone meanwhile. Every
+measured run is kept when it ends, in NAME.measured.jsonl beside the output, and predictions when
+all are made, in NAME.predicted.jsonl. A session that was interrupted goes on with --resume;
+predictions, which take less time, are made anew, since profiles and simulator may have changed.
 
 examples:
   millrace validate --figure validation.png --report validation.md
@@ -142,6 +143,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, predict, compare; return 1 if a target is missed and --strict was given."""
+    from harness.validation.baselines import with_baselines
     from harness.validation.cases import PREDICTIONS, cases
     from harness.validation.comparison import compare
     from harness.validation.report import report
@@ -152,7 +154,8 @@ def run(args: argparse.Namespace) -> int:
 
     chosen = cases(args.cells)
     _check(args)
-    state = SameStateRunner(find_place(LOCAL, simulated=True).described(), args.patience)
+    machine = find_place(LOCAL, simulated=True).described()
+    state = SameStateRunner(machine, args.patience)
     stem = Path(args.output).with_suffix("")
     log, forecasts = (
         stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted")
@@ -194,7 +197,12 @@ def run(args: argparse.Namespace) -> int:
                 f"{state.repeated} run(s) were made again, as the machine changed its state "
                 "meanwhile"
             )
-    comparisons = compare(chosen, records, predicted, state.expected_ns)
+    cpus = [record["host"].get("cpus_allowed") for record in records]  # a lost run does not say
+    comparisons = with_baselines(
+        compare(chosen, records, predicted, state.expected_ns),
+        machine,
+        next(filter(None, cpus), machine.cpus),
+    )
     text = report(comparisons, constants)
     _write(args, as_frame(comparisons, records, predicted), text)
     say(text.rstrip())

@@ -129,6 +129,26 @@ def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profi
     """
     import topologies
 
+    path, values = _file_of(topology, parameters, seed)
+    found = _read(path)
+    if found is None:
+        with measuring_lock():
+            found = _read(path) or profile(topologies.build(topology, values, seed)[0])
+            _write(path, found)
+    return found
+
+
+def kept_profile(topology: str, parameters: Mapping[str, Any], seed: int) -> Profiled | None:
+    """Return the profile of a topology if `profile_of` has taken it, else None."""
+    return _read(_file_of(topology, parameters, seed)[0])
+
+
+def _file_of(
+    topology: str, parameters: Mapping[str, Any], seed: int
+) -> tuple[Path, dict[str, Any]]:
+    """Return the file that keeps the profile of a topology, and the parameters that matter."""
+    import topologies
+
     values = {
         name: value
         for name, value in topologies.find(topology).values(parameters).items()
@@ -136,13 +156,7 @@ def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profi
     }
     asked = [cpu_model(), topology, sorted(values.items()), seed, _code(topology)]
     key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
-    kept = PROFILE_FOLDER / f"{topology}-{key}.json"
-    found = _read(kept)
-    if found is None:
-        with measuring_lock():
-            found = _read(kept) or profile(topologies.build(topology, values, seed)[0])
-            _write(kept, found)
-    return found
+    return PROFILE_FOLDER / f"{topology}-{key}.json", values
 
 
 @cache

@@ -2,7 +2,7 @@
 runtime on it.
 
 `cases` lists the comparisons, `session` measures and predicts, `comparison`, `order` and `verdict`
-judge, `report` and `table` write.
+judge, `baselines` has naive predictions beside the simulator's, `report` and `table` write.
 
 A *case* is a cell (topology, cost, payload) under one arm. No constant of a profile may be fitted
 to a throughput of these cases: the simulator must not have seen them.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.measurement.rank_interval import median_interval
-from harness.validation.cases import Case
+from harness.validation.cases import Case, number_name
 from harness.validation.state import fits
 
 STABLE_INTERVAL = 0.20
@@ -45,6 +45,9 @@ class CaseComparison:
     failure: str | None = None  # why nothing was predicted
     # share of the CPUs that other processes took while it was measured, mean of the runs
     others: float = 0.0
+    # naive predictions (harness/validation/baselines.py)
+    bottleneck: float | None = None
+    usl: float | None = None
 
     @property
     def attempted(self) -> int:
@@ -199,19 +202,27 @@ def errors(comparisons: Iterable[CaseComparison]) -> Errors | None:
 GROUPINGS: dict[str, Callable[[Case], object]] = {
     "model": lambda case: case.arm,
     "topology": lambda case: case.topology,
-    "cost": lambda case: f"{case.cost:,}",
-    "payload": lambda case: f"{case.payload:,}",
+    "cost": lambda case: number_name(case.cost),
+    "payload": lambda case: number_name(case.payload),
+    "graph": lambda case: case.kind,
 }
 
 
-def errors_by(comparisons: Sequence[CaseComparison]) -> list[tuple[str, object, Errors]]:
-    """Return the errors of cases that share a model, a topology, a cost or a payload: the name of
-    the group, its value, the errors.
+def grouped(
+    comparisons: Sequence[CaseComparison], names: Iterable[str]
+) -> Iterator[tuple[str, object, list[CaseComparison]]]:
+    """Yield the groups of comparisons by each of these names of `GROUPINGS`: the name, the value
+    that the cases share, the comparisons.
     """
-    rows = []
-    for name, of in GROUPINGS.items():
+    for name in names:
+        of = GROUPINGS[name]
         for value in dict.fromkeys(of(each.case) for each in comparisons):
-            found = errors(each for each in comparisons if of(each.case) == value)
-            if found is not None:
-                rows.append((name, value, found))
-    return rows
+            yield name, value, [each for each in comparisons if of(each.case) == value]
+
+
+def errors_by(comparisons: Sequence[CaseComparison]) -> list[tuple[str, object, Errors]]:
+    """Return the errors of cases that share a model, a topology, a cost, a payload or a kind of
+    graph: the name of the group, its value, the errors.
+    """
+    found = ((name, value, errors(each)) for name, value, each in grouped(comparisons, GROUPINGS))
+    return [row for row in found if row[2] is not None]

@@ -1,13 +1,15 @@
-"""Order of the models by throughput, measured and predicted: the main purpose of a prediction."""
+"""Order of the models by throughput, measured and predicted: the main purpose of a prediction; and
+the error of the ratio of two throughputs, which says when a predicted order is safe.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from harness.validation.comparison import CaseComparison
+from harness.validation.comparison import CaseComparison, grouped
 
 MIN_ORDERED_DIFFERENCE = 0.15
 """Difference of measured medians, the larger over the smaller, above which two arms of a cell have
@@ -48,13 +50,56 @@ class Pair:
 
 def pairs(comparisons: Sequence[CaseComparison]) -> list[Pair]:
     """Return all pairs of arms of a cell that have an order, among those measured and predicted."""
+    return [pair for pair in _all_pairs(comparisons) if pair.measured > 1 + MIN_ORDERED_DIFFERENCE]
+
+
+def _all_pairs(comparisons: Sequence[CaseComparison]) -> Iterator[Pair]:
+    """Yield all pairs of arms of a cell, measured and predicted, also those without an order."""
     known = [each for each in comparisons if each.error is not None]
-    found = []
     for one, other in combinations(known, 2):
-        if one.case.group != other.case.group:
-            continue
-        slower, faster = sorted((one, other), key=lambda each: each.measured)
-        pair = Pair(faster, slower)
-        if pair.measured > 1 + MIN_ORDERED_DIFFERENCE:
-            found.append(pair)
-    return found
+        if one.case.group == other.case.group:
+            slower, faster = sorted((one, other), key=lambda each: each.measured)
+            yield Pair(faster, slower)
+
+
+SAFE_SHARE = 0.90
+"""Share of the pairs whose error the safe ratio covers."""
+
+
+@dataclass(frozen=True)
+class SafeRatio:
+    """Factor by which the predicted ratio of two arms of a cell differs from the measured one, at
+    most, in `SAFE_SHARE` of the pairs. Predicted throughputs that differ by more have a safe order.
+    """
+
+    pairs: int
+    factor: float
+
+
+def safe_ratio(comparisons: Sequence[CaseComparison]) -> SafeRatio | None:
+    """Return the safe ratio over all pairs of arms of a cell, by the nearest rank; None if there is
+    no pair.
+    """
+    factors = sorted(_factor(pair) for pair in _all_pairs(comparisons))
+    if not factors:
+        return None
+    return SafeRatio(len(factors), factors[math.ceil(SAFE_SHARE * len(factors)) - 1])
+
+
+def _factor(pair: Pair) -> float:
+    """Return the error of a predicted ratio as a factor from 1 on; it is the same whichever arm is
+    the numerator.
+    """
+    ratio = pair.predicted / pair.measured
+    return max(ratio, 1 / ratio) if ratio > 0.0 else math.inf
+
+
+def safe_ratio_by_cost(
+    comparisons: Sequence[CaseComparison],
+) -> list[tuple[str, object, SafeRatio]]:
+    """Return the safe ratio over all pairs, and over those of each cost: the name of the group, its
+    value, the ratio.
+    """
+    groups = [("all", "", comparisons), *grouped(comparisons, ["cost"])]
+    found = ((name, value, safe_ratio(group)) for name, value, group in groups)
+    return [row for row in found if row[2] is not None]

@@ -1,5 +1,5 @@
-"""Report of a validation in Markdown: a line for each case, errors by group, the order of the
-models, the verdict.
+"""Report of a validation in Markdown: a line for each case, errors by group and beside naive
+baselines, the order of the models, the verdict.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from harness.measurement.rank_interval import coverage, rank
-from harness.validation.cases import PREDICTIONS, cell_name
+from harness.validation.baselines import BASELINES, BesideBaseline, beside
+from harness.validation.cases import PREDICTIONS, cell_name, number_name
 from harness.validation.comparison import (
     DISTURBED_SHARE,
     MEDIAN_TARGET,
@@ -18,7 +19,13 @@ from harness.validation.comparison import (
     Errors,
     errors_by,
 )
-from harness.validation.order import MIN_ORDERED_DIFFERENCE, Pair
+from harness.validation.order import (
+    MIN_ORDERED_DIFFERENCE,
+    SAFE_SHARE,
+    Pair,
+    SafeRatio,
+    safe_ratio_by_cost,
+)
 from harness.validation.verdict import SessionVerdict, judge
 
 ROW_HEADINGS = (
@@ -30,10 +37,12 @@ ROW_HEADINGS = (
     "interval",
     "predicted",
     "error",
+    *BASELINES,
     "remarks",
 )
 ERROR_HEADINGS = ("by", "value", "cases", "median", "worst", "bias", f"within {MEDIAN_TARGET:.0%}")
 ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks")
+RATIO_HEADINGS = ("by", "value", "pairs", f"{SAFE_SHARE:.0%} within")
 
 
 def report(
@@ -55,11 +64,13 @@ def report(
             table(ERROR_HEADINGS, [_errors_row(*row) for row in grouped], left=2),
             ERRORS_NOTE,
         ]
+    parts += _beside_baselines(comparisons)
     if verdict.wrong:
         parts += [
             "## Wrong order",
             table(ORDER_HEADINGS, [_pair_row(pair) for pair in verdict.wrong], left=3),
         ]
+    parts += _ratios(comparisons)
     parts += ["## Verdict", "\n".join(_verdict_lines(verdict))]
     return "\n\n".join(parts) + "\n"
 
@@ -74,18 +85,62 @@ ERRORS_NOTE = (
     "value, bias is its own median."
 )
 
+BASELINES_NOTE = (
+    "Median and worst absolute error, over the cases that both predict. Bottleneck: the rate that "
+    "the operators' own work and the threads of the model allow, if queues, locks and copies were "
+    "free. USL: the universal scalability law, from the measured throughput of one thread and the "
+    "loss of two in the other cases of that cost."
+)
+
+
+def _beside_baselines(comparisons: Sequence[CaseComparison]) -> list[str]:
+    """Return the errors of the simulator beside those of each baseline, by regime."""
+    parts = []
+    for name in BASELINES:
+        rows = [_beside_row(row) for row in beside(comparisons, name)]
+        headings = ("by", "value", "cases", "simulator", "worst", name, "worst")
+        parts += [table(headings, rows, left=2)] if rows else []
+    return ["## Beside naive baselines", *parts, BASELINES_NOTE] if parts else []
+
+
+def _beside_row(row: BesideBaseline) -> tuple[str, ...]:
+    sizes = (row.median, row.worst, row.baseline_median, row.baseline_worst)
+    return row.by, str(row.value), str(row.cases), *(f"{size:.1%}" for size in sizes)
+
+
+def _ratios(comparisons: Sequence[CaseComparison]) -> list[str]:
+    """Return what the errors mean for the order of two arms."""
+    found = safe_ratio_by_cost(comparisons)
+    if not found:
+        return []
+    factor = found[0][2].factor
+    return [
+        "## Order of two arms",
+        table(RATIO_HEADINGS, [_ratio_row(*row) for row in found], left=2),
+        f"The predicted ratio of two arms of a cell is within a factor of {factor:.2f} of the "
+        f"measured one in {SAFE_SHARE:.0%} of the pairs: an order of two arms is safe when they "
+        f"differ by more than {factor:.2f} ×. `millrace claims --simulator-error {factor:.2f}` "
+        "marks the verdicts that such an error could change.",
+    ]
+
+
+def _ratio_row(by: str, value: object, found: SafeRatio) -> tuple[str, ...]:
+    return by, str(value), str(found.pairs), f"{found.factor:.2f} ×"
+
 
 def _row(each: CaseComparison) -> tuple[str, ...]:
     case = each.case
     return (
         case.topology,
-        f"{case.cost:,}",
-        f"{case.payload:,}",
+        number_name(case.cost),
+        number_name(case.payload),
         case.arm,
         amount(each.measured),
         f"{amount(each.low)} – {amount(each.high)}" if each.runs > 1 else "-",
         amount(each.predicted),
         signed(each.error),
+        amount(each.bottleneck),
+        amount(each.usl),
         "; ".join(remarks(each)),
     )
 

@@ -22,6 +22,8 @@ NUMBERS = (
     "predicted_low",
     "predicted_high",
     "error",
+    "bottleneck",
+    "usl",
     "cpus_allowed",
 )
 
@@ -33,7 +35,8 @@ def as_frame(
 ) -> pd.DataFrame:
     """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high,
     predicted, predicted_low, predicted_high [tuples/s], predicted_unsettled [runs], error [share of
-    measured]; runs, failed, unsettled, unsettled_used, other_state, other_state_used, unstable,
+    measured]; bottleneck, usl: naive predictions [tuples/s]; graph: `Case.kind`;
+    runs, failed, unsettled, unsettled_used, other_state, other_state_used, unstable,
     disturbed, failure; others_cpu [share of the CPUs]; cpu_model, cpus_allowed, commit of the
     measured runs; machine_digest and software of the predicted ones.
     """
@@ -66,6 +69,7 @@ def _row(each: CaseComparison, run: dict[str, Any], forecast: dict[str, Any]) ->
     host, simulation = run.get("host", {}), forecast.get("simulation") or {}
     return {
         "topology": case.topology,
+        "graph": case.kind,
         "cost": case.cost,
         "payload": case.payload,
         "model": arm.model,
@@ -87,6 +91,8 @@ def _row(each: CaseComparison, run: dict[str, Any], forecast: dict[str, Any]) ->
         "predicted_high": each.predicted_high,
         "predicted_unsettled": each.predicted_unsettled,
         "error": each.error,
+        "bottleneck": each.bottleneck,
+        "usl": each.usl,
         "failure": each.failure,
         "others_cpu": each.others,
         "cpu_model": host.get("cpu_model"),

@@ -15,7 +15,7 @@ from harness.errors import RunFailed
 from harness.graph import Graph
 from harness.graph.schema import Schema
 from harness.measurement import profiling
-from harness.measurement.profiling import profile, profile_of
+from harness.measurement.profiling import kept_profile, profile, profile_of
 from tests.measurement.conftest import EMPTY
 
 NUMBER = Schema("number", {"value": "uint32"})
@@ -132,7 +132,8 @@ def test_a_profile_is_taken_once_for_the_same_topology_and_kept(monkeypatch, tmp
     monkeypatch.setattr(profiling, "PROFILE_FOLDER", tmp_path / "room")
     monkeypatch.setattr(profiling, "profile", lambda graph: taken.append(graph.name) or made)
     asked = ("pipeline", {"operators": 2}, 0)
-    assert profile_of(*asked) == profile_of(*asked) == made
+    assert kept_profile(*asked) is None
+    assert profile_of(*asked) == profile_of(*asked) == kept_profile(*asked) == made
     assert len(taken) == 1
     profile_of(*asked[:2], 1)
     assert len(taken) == 2, "of another seed"

@@ -9,7 +9,16 @@ import pytest
 import topologies
 from harness.errors import UserError
 from harness.models import Manual
-from harness.validation.cases import ARMS, COSTS, PAYLOADS, PREDICTED_S, SIZES, cases
+from harness.validation.cases import (
+    ARMS,
+    COSTS,
+    OWN,
+    PAYLOADS,
+    PREDICTED_S,
+    SIZES,
+    cases,
+    number_name,
+)
 from tests.validation.made_runs import case
 
 MODELS = (
@@ -18,10 +27,13 @@ MODELS = (
 )
 
 
-def test_there_are_96_cases_of_24_cells_18_of_six_of_these_with_co_routines_and_8_of_deep_pipelines():
+def test_there_are_96_cases_of_24_cells_18_of_co_routines_8_of_deep_pipelines_and_26_of_new_graphs():
     every = cases()
-    assert len(every) == len(set(every)) == len({str(each) for each in every}) == 122
-    assert Counter(Counter(each.cell for each in every).values()) == {4: 18, 7: 6, 2: 4}
+    assert len(every) == len(set(every)) == len({str(each) for each in every}) == 148
+    assert Counter(Counter(each.cell for each in every).values()) == {4: 20, 7: 6, 2: 4, 6: 3}
+    assert Counter(each.kind for each in every) == {
+        "known": 108, "replicas": 6, "deep": 8, "new": 26
+    }  # fmt: skip
     classic = [arm for arm in ARMS if not arm.startswith("coroutine")]
     shallow = [each for each in every if each.arm in classic and each.topology in SIZES]
     assert {(each.topology, each.cost, each.payload, each.arm) for each in shallow} == {
@@ -36,14 +48,17 @@ def test_there_are_96_cases_of_24_cells_18_of_six_of_these_with_co_routines_and_
 @pytest.mark.parametrize(
     ("filters", "count"),
     [
-        ([], 122),
+        ([], 148),
         (["topology=mix"], 24),
         (["topology=mix,cost=1"], 8),
         (["topology=pipeline-1000"], 4),
         (["topology=pipeline-100,cost=100"], 2),
         (["topology=mix", "topology=bushy"], 57),
-        (["model=coroutine-2,model=coroutine-2-random"], 16),
-        (["cost=1,cost=100", "model=manual, model=dynamic-2"], 36),
+        (["topology=unbalanced-tree,cost=1"], 6),
+        (["topology=vwap"], 4),
+        (["topology=vwap,cost=1"], 0),
+        (["model=coroutine-2,model=coroutine-2-random"], 21),
+        (["cost=1,cost=100", "model=manual, model=dynamic-2"], 40),
         (["cost=10000", "payload=4096", "topology=pipeline", "model=dedicated"], 1),
     ],
 )
@@ -114,3 +129,11 @@ def test_queues_of_expensive_tuples_are_short_and_others_are_the_models_own():
     assert case("dedicated", cost=10_000).measured(0.2, 0).model.queue_capacity == 64
     assert case("dedicated", cost=100).measured(0.2, 0).model.queue_capacity is None
     assert case("manual", cost=10_000).measured(0.2, 0).model == Manual()  # it has no queues
+
+
+def test_an_application_has_costs_and_payloads_of_its_own():
+    vwap = case("dynamic-2", topology="vwap", cost=OWN, payload=OWN)
+    assert vwap in cases() and str(vwap) == "vwap, dynamic-2"
+    assert vwap.parameters["records"] == 10_000 and not {"cost", "payload"} & set(vwap.parameters)
+    assert vwap.measured(0.2, 0).model.queue_capacity is None
+    assert [number_name(number) for number in (OWN, 1, 10_000)] == ["own", "1", "10,000"]

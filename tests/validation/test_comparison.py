@@ -184,9 +184,8 @@ def test_groups_hold_every_case_once_a_grouping():
     for name, value, group in rows:
         found.setdefault(name, {})[value] = group.cases
     assert found == {
-        "model": dict.fromkeys(("manual", "dedicated", "dynamic-1"), 24)
-        | dict.fromkeys(("coroutine-2-random", "coroutine-2-replicas-2"), 6)
-        | {"dynamic-2": 28, "coroutine-2": 10},
+        "model": {"manual": 27, "dedicated": 29, "dynamic-1": 29, "dynamic-2": 33}
+        | {"coroutine-2": 15, "coroutine-2-random": 6, "coroutine-2-replicas-2": 9},
         "topology": {
             "pipeline": 24,
             "data-parallel": 33,
@@ -194,9 +193,13 @@ def test_groups_hold_every_case_once_a_grouping():
             "bushy": 33,
             "pipeline-100": 4,
             "pipeline-1000": 4,
+            "unbalanced-tree": 18,
+            "login-failures": 4,
+            "vwap": 4,
         },
-        "cost": {"1": 42, "100": 42, "10,000": 38},
-        "payload": {"128": 74, "4,096": 48},
+        "cost": {"1": 48, "100": 48, "10,000": 44, "own": 8},
+        "payload": {"128": 92, "4,096": 48, "own": 8},
+        "graph": {"known": 108, "replicas": 6, "deep": 8, "new": 26},
     }
 
 

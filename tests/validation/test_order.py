@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.validation.order import pairs
+from harness.validation.order import SafeRatio, pairs, safe_ratio, safe_ratio_by_cost
 from tests.validation.made_runs import beside, case
 
 
@@ -91,3 +91,44 @@ def test_every_two_arms_are_a_pair_or_a_tie_and_a_perfect_forecast_is_right(rate
             [beside(case(arm), rate, rate) for arm, (rate, _) in zip(arms, rates, strict=True)]
         )
     )
+
+
+def test_the_safe_ratio_covers_nine_of_ten_pairs_whichever_arm_is_predicted_too_fast():
+    """Ten cells with two arms each: in nine of them a ratio is wrong by 1.1, half of them upwards,
+    in one by 4.
+    """
+    cells = []
+    for cost in range(10):
+        factor = 4.0 if cost == 3 else 1.1 if cost % 2 else 1 / 1.1
+        cells += [
+            beside(case("manual", cost=cost), 100.0, 100.0 * factor),
+            beside(case("dedicated", cost=cost), 400.0, 400.0),
+        ]
+    found = safe_ratio(cells)
+    assert (found.pairs, found.factor) == (10, pytest.approx(1.1))
+    assert safe_ratio(cells[6:8]).factor == pytest.approx(4.0)
+
+
+def test_errors_that_arms_share_leave_their_ratio_right():
+    both = [beside(case("manual"), 100.0, 150.0), beside(case("dedicated"), 10.0, 15.0)]
+    assert safe_ratio(both) == SafeRatio(1, 1.0)
+
+
+def test_there_is_no_safe_ratio_without_pairs_and_none_is_safe_if_an_arm_is_predicted_to_stand_still():
+    assert safe_ratio([beside(case("manual"), 100.0, 100.0)]) is None
+    still = [beside(case("manual"), 100.0, 0.0), beside(case("dedicated"), 10.0, 15.0)]
+    assert safe_ratio(still) == SafeRatio(1, math.inf)
+
+
+def test_the_safe_ratio_of_a_cost_is_of_its_own_pairs():
+    cells = [
+        beside(case("manual", cost=1), 100.0, 200.0),
+        beside(case("dedicated", cost=1), 100.0, 100.0),
+        beside(case("manual", cost=100), 100.0, 100.0),
+        beside(case("dedicated", cost=100), 100.0, 100.0),
+    ]
+    assert safe_ratio_by_cost(cells) == [
+        ("all", "", SafeRatio(2, 2.0)),
+        ("cost", "1", SafeRatio(1, 2.0)),
+        ("cost", "100", SafeRatio(1, 1.0)),
+    ]

@@ -65,12 +65,12 @@ def runs(monkeypatch, tmp_path):
 
 def test_by_default_all_cases_are_measured_and_predicted_three_times(runs, capsys):
     assert main(["validate"]) == 0
-    assert len(runs.measured) == len(set(runs.measured)) == 366
-    assert len(runs.predicted[1:]) == len(set(runs.predicted)) == 366  # the first one is a trial
+    assert len(runs.measured) == len(set(runs.measured)) == 444
+    assert len(runs.predicted[1:]) == len(set(runs.predicted)) == 444  # the first one is a trial
     table = pd.read_parquet("results/validation.parquet")
-    assert len(table) == 122 and set(table["runs"]) == {3}
-    assert len(read_records("results/validation.measured.jsonl")[0]) == 366
-    assert len(read_records("results/validation.predicted.jsonl")[0]) == 366
+    assert len(table) == 148 and set(table["runs"]) == {3}
+    assert len(read_records("results/validation.measured.jsonl")[0]) == 444
+    assert len(read_records("results/validation.predicted.jsonl")[0]) == 444
     assert capsys.readouterr().out.endswith("All targets are met.\n")
 
 

@@ -86,12 +86,12 @@ def test_the_order_is_counted_with_and_without_doubtful_cases():
 SMALL = """\
 ## Throughput at the sinks [tuples/s]
 
-| topology | cost | payload | arm       | measured |        interval | predicted |  error | remarks |
-|----------|------|---------|-----------|---------:|----------------:|----------:|-------:|---------|
-| pipeline | 1    | 128     | manual    |   62.9 M | 62.9 M – 62.9 M |    70.0 M | +11.3% |         |
-| pipeline | 1    | 128     | dedicated |   4.59 M | 4.59 M – 4.59 M |    4.10 M | -10.7% |         |
-| pipeline | 1    | 128     | dynamic-1 |   16.1 M | 16.1 M – 16.1 M |         - |      - |         |
-| pipeline | 1    | 128     | dynamic-2 |   3.40 M | 3.40 M – 3.40 M |    5.00 M | +47.1% |         |
+| topology | cost | payload | arm       | measured |        interval | predicted |  error | bottleneck | USL | remarks |
+|----------|------|---------|-----------|---------:|----------------:|----------:|-------:|-----------:|----:|---------|
+| pipeline | 1    | 128     | manual    |   62.9 M | 62.9 M – 62.9 M |    70.0 M | +11.3% |          - |   - |         |
+| pipeline | 1    | 128     | dedicated |   4.59 M | 4.59 M – 4.59 M |    4.10 M | -10.7% |          - |   - |         |
+| pipeline | 1    | 128     | dynamic-1 |   16.1 M | 16.1 M – 16.1 M |         - |      - |          - |   - |         |
+| pipeline | 1    | 128     | dynamic-2 |   3.40 M | 3.40 M – 3.40 M |    5.00 M | +47.1% |          - |   - |         |
 
 Measured: median of 3 run(s), each in a fresh process; interval: two of them, which hold the true median with \
 probability 75% at least. 0 case(s) unstable: the interval \
@@ -108,6 +108,7 @@ a case says how much if it was more than 5%. Predicted: median of 3 runs in virt
 | topology | pipeline  |     3 |  11.3% | +47.1% | +11.3% |        67% |
 | cost     | 1         |     3 |  11.3% | +47.1% | +11.3% |        67% |
 | payload  | 128       |     3 |  11.3% | +47.1% | +11.3% |        67% |
+| graph    | known     |     3 |  11.3% | +47.1% | +11.3% |        67% |
 
 Error: predicted over measured, less 1. Median and worst are of its absolute value, bias is its own median.
 
@@ -116,6 +117,17 @@ Error: predicted over measured, less 1. Median and worst are of its absolute val
 | cell                          | faster    | slower    | measured | predicted | remarks |
 |-------------------------------|-----------|-----------|---------:|----------:|---------|
 | pipeline, cost 1, payload 128 | dedicated | dynamic-2 |   1.35 × |    0.82 × |         |
+
+## Order of two arms
+
+| by   | value | pairs | 90% within |
+|------|-------|------:|-----------:|
+| all  |       |     3 |     1.65 × |
+| cost | 1     |     3 |     1.65 × |
+
+The predicted ratio of two arms of a cell is within a factor of 1.65 of the measured one in 90% of the pairs: an order \
+of two arms is safe when they differ by more than 1.65 ×. `millrace claims --simulator-error 1.65` marks the verdicts \
+that such an error could change.
 
 ## Verdict
 
@@ -218,3 +230,35 @@ def test_without_measurements_the_report_has_the_predictions_and_no_verdict():
 )
 def test_rates_have_three_digits(rate, text):
     assert amount(rate) == text
+
+
+def test_baselines_are_beside_the_simulator_in_the_lines_of_cases_and_by_regime():
+    fast, slow = cell((100, 110), (50, 40), arms=("manual", "dynamic-2"))
+    text = report([replace(fast, bottleneck=300.0), replace(slow, bottleneck=150.0, usl=45.0)])
+    rows = text.splitlines()
+    assert [row.split("|")[9:11] for row in rows[4:6]] == [
+        ["        300 ", "   - "],
+        ["        150 ", "  45 "],
+    ]
+    assert BESIDE in text
+
+
+BESIDE = """\
+## Beside naive baselines
+
+| by    | value     | cases | simulator | worst | bottleneck |  worst |
+|-------|-----------|------:|----------:|------:|-----------:|-------:|
+| all   |           |     2 |     15.0% | 20.0% |     200.0% | 200.0% |
+| cost  | 1         |     2 |     15.0% | 20.0% |     200.0% | 200.0% |
+| model | manual    |     1 |     10.0% | 10.0% |     200.0% | 200.0% |
+| model | dynamic-2 |     1 |     20.0% | 20.0% |     200.0% | 200.0% |
+| graph | known     |     2 |     15.0% | 20.0% |     200.0% | 200.0% |
+
+| by    | value     | cases | simulator | worst |   USL | worst |
+|-------|-----------|------:|----------:|------:|------:|------:|
+| all   |           |     1 |     20.0% | 20.0% | 10.0% | 10.0% |
+| cost  | 1         |     1 |     20.0% | 20.0% | 10.0% | 10.0% |
+| model | dynamic-2 |     1 |     20.0% | 20.0% | 10.0% | 10.0% |
+| graph | known     |     1 |     20.0% | 20.0% | 10.0% | 10.0% |
+
+Median and worst absolute error"""
