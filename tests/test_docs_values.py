@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from unittest import mock
@@ -109,12 +110,15 @@ def by_sources() -> list[int]:
 
 def validated() -> list[int]:
     """Cases that `millrace validate` looks at: all, those of other models than coroutine, those of
-    coroutine, the deep ones.
+    coroutine, of these with replicas, the deep ones, the new ones.
     """
     every = cases.cases()
-    deep = [case for case in every if case.topology in cases.DEEP_PIPELINES]
-    of_coroutine = sum(case.arm.startswith("coroutine") for case in every if case not in deep)
-    return [len(every), len(every) - of_coroutine - len(deep), of_coroutine, len(deep)]
+    kinds = Counter(case.kind for case in every)
+    of_coroutine = sum(
+        case.arm.startswith("coroutine") for case in every if case.kind in ("known", "replicas")
+    )
+    classic = kinds["known"] + kinds["replicas"] - of_coroutine
+    return [len(every), classic, of_coroutine, *(kinds[of] for of in ("replicas", "deep", "new"))]
 
 
 def scenarios(bench: str) -> list[int]:
@@ -245,8 +249,11 @@ SENTENCES = [
     ("docs/how-to/graphs.md", r"graphs of more than ([\d,]+) operators", lambda: [MAX_OPERATORS]),
     # -- the validation of the simulator -----------------------------------------------------------
     ("docs/appendices/simulator-validation.md",
-        r"runs (\d+) cases .* Of these cases (\d+) are .* Another (\d+) are co-routines .* The "
-        r"last (\d+) are", validated),
+        r"runs (\d+) cases .* Of these cases (\d+) are .* Another (\d+) are co-routines .* graphs, "
+        r"(\d+) of them with two replicas .* come (\d+) of pipelines .* The last (\d+) are", validated),
+    ("docs/appendices/simulator-validation.md", r"known \| (\d+) \|.* replicas \| (\d+) \|.* deep \| (\d+) \|.* "
+        r"new \| (\d+) \|", lambda: [
+        validated()[1] + validated()[2] - validated()[3], *validated()[3:]]),
     ("docs/appendices/simulator-validation.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more "
                        r"than (\d+) %", lambda: [
         100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.MIN_ORDERED_DIFFERENCE]),

@@ -52,6 +52,9 @@ ANSWERS = (
 VARIED = (Sensitivity.HOLDS, Sensitivity.FLIPS)
 """Verdicts on numbers for which constants were varied."""
 
+OF_THROUGHPUT = frozenset(("throughput", "ratio", "best level", "best share"))
+"""Quantities whose error follows from that of throughputs, by which the simulator is validated."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -71,6 +74,9 @@ class Result:
     points: int = 0  # at which the constants were varied together
     holds_at: int = 0  # of these points the claim holds at so many
     is_smaller: bool = False  # a cell is smaller than the paper's
+    # an error of the simulator as large as was asked for could change the answer; None: nothing was
+    # asked for, or the answer rests on other numbers than simulated throughputs
+    could_change: bool | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -78,23 +84,33 @@ class Result:
         return all(each.is_settled for each in self.shown)
 
 
-def evaluate(claims: Iterable[Claim], tables: Tables, machine: str | None = None) -> list[Result]:
+def evaluate(
+    claims: Iterable[Claim],
+    tables: Tables,
+    machine: str | None = None,
+    simulator_error: float | None = None,
+) -> list[Result]:
     """Return the results of each claim in its order, machines of the claim first; only those of
-    `machine` if given.
+    `machine` if given. `simulator_error`: factor by which the ratio of two simulated throughputs
+    may be wrong; results say if that could change them.
     """
     venues = tables.venues()
-    return [result for claim in claims for result in _of_claim(claim, tables, venues, machine)]
+    return [
+        result
+        for claim in claims
+        for result in _of_claim(claim, tables, venues, machine, simulator_error)
+    ]
 
 
 def _of_claim(
-    claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None
+    claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None, error: float | None
 ) -> Iterator[Result]:
     if claim.check is None:
         if machine is None or machine in claim.machines:
             yield Result(claim, "", False, ClaimVerdict.NOT_TESTABLE, why=claim.not_testable)
         return
     if claim.is_joint:
-        yield from _of_joint(claim, tables, venues, machine)
+        yield from _of_joint(claim, tables, venues, machine, error)
         return
     venues = [
         venue
@@ -108,7 +124,7 @@ def _of_claim(
         found = [look for look in looks if _is(look.venue, name)]
         own += found
         for look in found:
-            yield _with_reason(judge(claim, look), [name], look.venue.software)
+            yield _with_reason(judge(claim, look, error=error), [name], look.venue.software)
         if not found and machine in (None, name):
             what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
             yield Result(
@@ -120,11 +136,11 @@ def _of_claim(
             )
     for look in looks:
         if claim.elsewhere and look not in own and (look.venue.cpus or 0) >= claim.needs_cpus:
-            yield judge(claim, look, beside=True)
+            yield judge(claim, look, beside=True, error=error)
 
 
 def _of_joint(
-    claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None
+    claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None, error: float | None
 ) -> Iterator[Result]:
     """Yield results of a claim that compares machines: one for each software that all of them were
     simulated with.
@@ -141,7 +157,7 @@ def _of_joint(
             found = True
             places = [of_name[name] for name in names]
             look = Look.at(claim, tables, Venue(label, True, software), places)
-            yield _with_reason(judge(claim, look), claim.machines, software)
+            yield _with_reason(judge(claim, look, error=error), claim.machines, software)
     if not found:
         yield Result(
             claim,
@@ -191,8 +207,8 @@ class Look:
         return cls(venue, cells, missing)
 
 
-def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
-    """Return the verdict on one claim on one machine."""
+def judge(claim: Claim, look: Look, beside: bool = False, error: float | None = None) -> Result:
+    """Return the verdict on one claim on one machine; `error`: `simulator_error` of `evaluate`."""
     assert claim.check is not None
     venue, cells, missing = look.venue, look.cells, look.missing
     hosts = sorted({host for cell in cells for host in cell.hosts})
@@ -215,7 +231,21 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
         result = replace(result, is_smaller=any(cell.is_smaller for cell in cells))
         if result.is_smaller and result.verdict is ClaimVerdict.REPRODUCED:
             result = replace(result, verdict=ClaimVerdict.SMALLER)
+        if error is not None and venue.simulated:
+            result = replace(result, could_change=_could_change(result, cells, error))
     return _at_points(result, cells) if result.sensitivity in VARIED else result
+
+
+def _could_change(result: Result, cells: Sequence[WantedCell], error: float) -> bool | None:
+    """Return true if the answer is open where the ratio of two throughputs may be wrong by a
+    factor; None if it also rests on other numbers.
+    """
+    check = result.claim.check
+    if check is None or any(each.quantity not in OF_THROUGHPUT for each in result.shown):
+        return None
+    outcomes = check.judge([cell.with_error(error) for cell in cells])
+    findings = [each.finding for each in outcomes if each.finding is not None]
+    return all_of(findings).throughout is None
 
 
 def _at_points(result: Result, cells: Sequence[WantedCell]) -> Result:

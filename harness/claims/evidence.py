@@ -14,6 +14,7 @@ with that policy the best one; `storm`, of the arms of Storm, by default and tun
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -132,6 +133,14 @@ class WantedCell:
             for at, mean in zip(rows["at_points"], rows["mean"], strict=True)
         ]
         rows["mean"] = rows["band_lo"] = rows["band_hi"] = means
+        return replace(self, throughput=rows, shown=[])
+
+    def with_error(self, factor: float) -> WantedCell:
+        """Return the cell with bands of the means within which the ratio of two of them may differ
+        from its value by `factor`, up or down.
+        """
+        rows, each = self.throughput.copy(), math.sqrt(factor)
+        rows["band_lo"], rows["band_hi"] = rows["mean"] / each, rows["mean"] * each
         return replace(self, throughput=rows, shown=[])
 
     def show(

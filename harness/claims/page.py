@@ -51,6 +51,7 @@ def html(results: Sequence[Result]) -> str:
         f"<h1>{escape(report.TITLE)}</h1>",
         _prose(report.INTRODUCTION),
         _summary(results),
+        *map(_prose, filter(None, [report.of_error(results)])),
         _legend(),
     ]
     parts.append(_prose(report.EXPLANATION))

@@ -145,9 +145,24 @@ def by_claim(results: Iterable[Result]) -> list[tuple[Claim, list[Result]]]:
     return [(rows[0].claim, rows) for rows in groups.values()]
 
 
+def of_error(results: Iterable[Result]) -> str:
+    """Return how many verdicts the simulator's error could change, in a sentence; "" if no error
+    was given.
+    """
+    asked = [each.could_change for each in results if each.could_change is not None]
+    if not asked:
+        return ""
+    return (
+        f"The simulator's error (--simulator-error) could change {sum(asked)} of the {len(asked)} "
+        "verdicts that rest on simulated throughputs alone. Of other simulated numbers the error "
+        "is not known."
+    )
+
+
 def markdown(results: Sequence[Result]) -> str:
     """Return the whole report."""
-    parts = [f"# {TITLE}", INTRODUCTION, _summary_table(results), _legend(), EXPLANATION]
+    parts = [f"# {TITLE}", INTRODUCTION, _summary_table(results)]
+    parts += [*filter(None, [of_error(results)]), _legend(), EXPLANATION]
     for paper in papers().values():
         groups = [group for group in by_claim(results) if group[0].paper == paper.name]
         if not groups:
@@ -250,6 +265,7 @@ def headline(result: Result) -> str:
     says_size = result.verdict is ClaimVerdict.SMALLER
     told += ["at a smaller size than the paper's"] if result.is_smaller and not says_size else []
     told += [] if result.is_settled else ["rests on runs that never settled"]
+    told += ["the simulator's error could change it"] if result.could_change else []
     return result.verdict.value + (f" ({'; '.join(told)})" if told else "")
 
 
@@ -271,6 +287,7 @@ def _as_object(result: Result) -> dict[str, object]:
         "smaller": result.is_smaller,
         "about": result.claim.kind,
         "settled": result.is_settled,
+        "could_change": result.could_change,
         "why": result.why or None,
         "cells": [
             {

@@ -104,6 +104,17 @@ def percent(text: str) -> float:
     return value
 
 
+def factor(text: str) -> float:
+    """Return a factor from 1 on."""
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if not 1.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a factor from 1 on, not {shown(text)}")
+    return value
+
+
 def check_length(name: str, given: float | None, shortest: float) -> None:
     """Raise UserError for a time [s] that is too short where the run is made."""
     if given is not None and given < shortest:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.claims.papers import PAPERS
+from harness.cli.arguments import factor
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 
@@ -27,6 +28,8 @@ examples:
   millrace claims --tables results/paper/tables --paper P17 --machine xeon
   millrace claims p17-5.1-manual-worst p17-5.3-dynamic-best
   millrace claims -o claims.md -o claims.html -o claims.json
+  millrace claims --simulator-error 1.4
+                            mark verdicts that an error of this size could change
   millrace claims --list    what is claimed where; needs no tables
 """
 
@@ -48,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--paper", metavar="PAPER", help=f"claims of this paper only: {', '.join(PAPERS)}"
     )
     parser.add_argument("--machine", metavar="NAME", help="results on this machine only")
+    parser.add_argument(
+        "--simulator-error",
+        type=factor,
+        metavar="X",
+        help="factor by which the ratio of two simulated throughputs may be wrong, as `millrace "
+        "validate` reports it; marks the verdicts that this could change",
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -84,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
         for option, value in (
             ("-o", args.output),
             ("--machine", args.machine),
+            ("--simulator-error", args.simulator_error),
             ("--strict", args.strict),
         ):
             if value:
@@ -102,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(
             f"--machine must be one of {', '.join(sorted(known))}, not {args.machine!r}"
         )
-    results = evaluate(claims, tables, args.machine)
+    results = evaluate(claims, tables, args.machine, args.simulator_error)
     if not results:
         raise UserError(f"--machine {args.machine}: none of these claims is checked on it alone")
     _write(results, args.output or ["-"])

@@ -116,6 +116,16 @@ def test_a_claim_that_fails_is_no_failure_of_the_command(folder, monkeypatch):
     assert main([*words, "--strict"]) == 1
 
 
+def test_the_simulators_error_is_of_the_size_that_the_command_names(folder, capsys):
+    pipeline(9).assign(machine="xeon", simulated=True).to_parquet(
+        folder / FIG9 / "throughput.parquet"
+    )
+    words = ["claims", "--tables", str(folder), "p17-5.1-dedicated-best", "--machine", "xeon"]
+    for factor, count in (("1.05", 0), ("2", 1)):
+        assert main([*words, "--simulator-error", factor]) == 0
+        assert f"could change {count} of the 1 verdicts" in capsys.readouterr().out
+
+
 def test_strict_passes_over_other_machines(folder):
     words = ["claims", "--tables", str(folder), "p17-5.1-manual-worst", "--strict"]
     assert main(words) == 0  # not reproduced, but on this machine, which the claim is not about

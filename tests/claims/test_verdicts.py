@@ -460,3 +460,58 @@ def test_a_comparison_of_machines_has_the_reasons_of_both():
     held = tables(on(XEON, c1=pair(1, manual=20)), on(POWER8, c1=pair(1, manual=10)))
     [result] = evaluate([replace(joint(), reasons=reasons)], held)
     assert (result.verdict, result.why) == (ClaimVerdict.NOT_REPRODUCED, "of xeon; of power8")
+
+
+def with_error(factor, dedicated, venue=XEON, **other):
+    """The result for 20 of dedicated over 15 of manual, or what is given, with an error."""
+    held = tables(on(venue, c1=pair(dedicated, 15.0)))
+    [result] = evaluate(
+        [claim(costs=(1,), machines=("xeon",), elsewhere=True, **other)],
+        held,
+        venue.machine,
+        factor,
+    )
+    return result
+
+
+@pytest.mark.parametrize(
+    ("dedicated", "factor", "could_change"),
+    [
+        (20.0, 1.3, False),  # 20 / 15 = 1.33
+        (20.0, 1.4, True),
+        (10.0, 1.5, False),  # fails: 10 x 1.5 is not 2 % above 15
+        (10.0, 1.6, True),
+        (20.0, None, None),
+    ],
+)
+def test_the_simulators_error_could_change_an_order_of_arms_that_differ_by_less(
+    dedicated, factor, could_change
+):
+    result = with_error(factor, dedicated)
+    assert result.could_change is could_change
+    assert ("the simulator's error could change it" in report.headline(result)) is bool(
+        could_change
+    )
+    assert report.document([result])["results"][0]["could_change"] is could_change
+
+
+@pytest.mark.parametrize(("factor", "could_change"), [(1.1, False), (1.2, True)])
+def test_the_simulators_error_could_change_a_ratio_that_is_near_its_limit(factor, could_change):
+    limit = Ratio(Term("dedicated"), Term("manual"), at_least=1.2)
+    assert with_error(factor, 20.0, check=limit).could_change is could_change
+
+
+def test_the_simulators_error_is_of_simulated_throughputs_alone():
+    assert with_error(9.0, 20.0, venue=LOCAL).could_change is None
+    submitted = Order(("dedicated", "manual"), quantity="submitted")
+    assert with_error(9.0, 20.0, check=submitted).could_change is None
+
+
+def test_the_report_counts_the_verdicts_that_the_simulators_error_could_change():
+    results = [with_error(1.4, dedicated) for dedicated in (20.0, 30.0)]
+    assert report.of_error(results).startswith(
+        "The simulator's error (--simulator-error) could change 1 of the 2 verdicts that rest on "
+        "simulated throughputs alone."
+    )
+    assert report.of_error(results) in report.markdown(results)
+    assert report.of_error([with_error(None, 20.0)]) == ""

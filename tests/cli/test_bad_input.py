@@ -262,6 +262,8 @@ CASES = {
                                   "10000, not '3'",
     "gate --base main --suite TMP/none.yaml": "none.yaml",
     "gate history show --history TMP/none": "--history: no verdicts in TMP/none",
+    "claims --simulator-error 0.9": "--simulator-error: must be a factor from 1 on, not '0.9'",
+    "claims --list --simulator-error 2": "--simulator-error is for claims that are checked",
     "machines power9": "machine 'power9' is unknown (did you mean 'power8'?)",
     f"machines {LONG}": "is unknown; known are: cstream, ",
     "machines --software xeon": "software 'xeon' is unknown",
