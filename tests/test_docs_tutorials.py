@@ -111,6 +111,9 @@ def test_the_tutorial_of_a_figure_measures_draws_and_reads_its_experiment(tmp_pa
     assert {"costs.pdf", "costs.svg", "costs.png", "fig.pdf"} <= {
         file.name for file in (tmp_path / "thesis").iterdir()
     }
+    assert re.search(
+        r"^\* bound by its 2 scheduler threads: they work 96 %.* 3\.4 times", out, re.M
+    )
     assert re.search(r"^  all threads +92\.\d ", out, re.M)
 
 

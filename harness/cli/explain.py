@@ -28,8 +28,9 @@ waits for tuples, for room, or for others to leave an operator, or is not needed
 how long each thread ran and waited for a CPU. The parts add up to the time of the threads.
 
 Then it says what bounds the throughput: an operator that one thread at a time executes, a path of
-such operators without a queue, the source, the CPUs, or the room in queues; and how much of each
-bound is used. docs/how-to/explaining.md explains the columns.
+such operators without a queue, the source, the CPUs, the threads of the model, the room in queues,
+or the interpreter's lock; and how much of each bound is used. docs/how-to/explaining.md explains
+the columns.
 
 On a simulated machine (--machine) all shares are exact, and the run goes on until it is stationary
 (unless --duration, --warmup or --tuples say how long). With --validate, the run is measured and

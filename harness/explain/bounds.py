@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from harness.explain.shares import USEFUL, OperatorShares, ThreadShares
 
 OPERATOR, SOURCE, PATH, CPUS, IN_FLIGHT = "operator", "source", "path", "CPUs", "in flight"
-INTERPRETER = "interpreter"
+INTERPRETER, THREADS = "interpreter", "threads"
+
+POOL_THREAD = "scheduler thread"
+"""Beginning of the names of threads that execute whatever has tuples (`RunLayout.thread_name`)."""
 
 PACED = 0.02  # share of its time for which a source waits, from which on its schedule bounds it
 
@@ -53,13 +56,21 @@ def bounds_of(
         _bound(
             CPUS, (), sum(operator.busy for operator in operators) / max(cpus, 1e-9), cpus, rate
         ),
+        *_of_threads(operators, threads, elapsed_s, rate),
     ]
     best: dict[tuple[str, tuple[str, ...]], Bound] = {}
     for bound in found:
         key = (bound.kind, bound.members)
         if key not in best or best[key].used < bound.used:
             best[key] = bound
-    return sorted(best.values(), key=lambda bound: -bound.used)
+    return by_use(best.values())
+
+
+def by_use(bounds: Iterable[Bound]) -> list[Bound]:
+    """Return bounds, the one that is used most first. Of those that are used equally, but for the
+    last digits of their sums, the order stays: what names operators, CPUs, threads.
+    """
+    return sorted(bounds, key=lambda bound: -round(bound.used, 9))
 
 
 def interpreter_work(work: Iterable[float | None]) -> float:
@@ -112,6 +123,26 @@ def _of_interpreter(operators: Sequence[OperatorShares], rate: float | None) -> 
         return []  # the bound of the operator itself
     used = interpreter_work(each.interpreter for each in operators)
     return [_bound(INTERPRETER, tuple(each.name for each in turns), used, 1, rate)]
+
+
+def _of_threads(
+    operators: Sequence[OperatorShares],
+    threads: Sequence[ThreadShares],
+    elapsed_s: float,
+    rate: float | None,
+) -> list[Bound]:
+    """The threads of the pool, or all threads if there is none: each executes one operator at a
+    time. Time for which a law has suspended them does not count; it is idle time for no operator.
+    """
+    whole_s = sum(thread.time_s for thread in threads)
+    idle_s = sum(thread.shares["idle"] * thread.time_s for thread in threads)
+    suspended_s = max(0.0, idle_s - sum(each.shares["idle"] for each in operators) * whole_s)
+    pool = [thread for thread in threads if thread.name.startswith(POOL_THREAD)] or threads
+    there_s = len(pool) * elapsed_s - suspended_s
+    if there_s <= 0.0:
+        return []
+    works_s = sum(sum(each.shares[name] for name in USEFUL) * each.time_s for each in pool)
+    return [_bound(THREADS, (), works_s / there_s, there_s / elapsed_s, rate)]
 
 
 def region_of(operators: Sequence[OperatorShares]) -> dict[str, tuple[str, ...]]:

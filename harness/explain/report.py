@@ -20,6 +20,7 @@ LIMITS = {
     "interpreter": "at a time",
     "CPUs": "CPUs",
     "in flight": "tuples in its queues",
+    "threads": "threads",
 }
 """Unit of each bound's limit."""
 

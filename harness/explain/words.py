@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from harness.explain.bounds import CPUS, INTERPRETER, OPERATOR, SOURCE, Bound
+from harness.explain.bounds import (
+    CPUS,
+    INTERPRETER,
+    OPERATOR,
+    POOL_THREAD,
+    SOURCE,
+    THREADS,
+    Bound,
+    by_use,
+)
 from harness.explain.shares import OperatorShares, ThreadShares, Times
 from harness.runtime.protocol import MAX_BATCH
 from harness.terminal.listed import listed_names
@@ -21,6 +30,7 @@ MUCH_MOVING = 0.25  # the same of the part of useful time that queues and copies
 MANY_NAMES = 4  # a longer path is said by its ends
 FEW_CPUS = 0.1  # that others take, from which on it is said
 DOMINATES = 0.9  # share of a bound's use; an operator with more of it leaves little to the others
+NEARLY_WHOLE = 0.05  # a mean number of threads as near to a whole one is given as that one
 LINES_A_TUPLE = 2.0  # lines that cores take from each other, from which on it is worth a sentence
 
 WITHOUT_OTHERS = "without other programs the nearest bound would be"
@@ -42,7 +52,7 @@ def sentences(
         return ["no thread has spent time on anything in the window"]
     by_name = {operator.name: operator for operator in operators}
     first = nearest(bounds)
-    said = _of_bound(first, by_name, use)
+    said = _of_bound(first, bounds, by_name, use)
     binds = first.used >= BINDS
     stolen = shares["stolen"]
     if not binds and stolen >= MOST_STOLEN:
@@ -54,6 +64,7 @@ def sentences(
             told.append(_without_others(bounds, operators, use))
         if stolen >= TELLING / 2:
             told.append(f"other programs {_of_others(shares, use)}")
+    told += _of_threads_for_replicas(first, bounds, by_name, use)
     told += _of_no_cpu(shares, threads, use)
     told += _of_locks(shares, operators)
     if not binds:
@@ -63,11 +74,16 @@ def sentences(
 
 
 def nearest(bounds: Sequence[Bound]) -> Bound:
-    """Return the bound to name. It is the one that is used most, but the interpreter's lock if that
-    is used nearly as much: whatever is done about the other one, the lock remains. An operator that
-    has the lock nearly all the time stands for it.
+    """Return the bound to name. It is the one that is used most, with two exceptions.
+
+    The threads are not named if another bound is used nearly as much: more threads would gain
+    little. The interpreter's lock is named if it is used nearly as much: whatever is done about the
+    other bound, the lock remains. An operator that has the lock nearly all the time stands for it.
     """
     first = bounds[0]
+    if first.kind == THREADS:
+        near = (bound for bound in bounds[1:] if bound.used >= DOMINATES * first.used)
+        first = next(near, first)
     lock = next((bound for bound in bounds if bound.kind == INTERPRETER), None)
     if lock is None or first.kind == SOURCE or lock.used < DOMINATES * first.used:
         return first
@@ -128,13 +144,16 @@ def _alone(
     alone = [
         replace(bound, used=needed, limit=cpus) if bound.kind == CPUS else bound for bound in bounds
     ]
-    first = nearest(sorted(alone, key=lambda bound: -bound.used))
+    alone = by_use(alone)
     by_name = {operator.name: operator for operator in operators}
-    return _of_bound(first, by_name, {**use, "others_cpus": 0.0})
+    return _of_bound(nearest(alone), alone, by_name, {**use, "others_cpus": 0.0})
 
 
 def _of_bound(
-    bound: Bound, by_name: Mapping[str, OperatorShares], use: Mapping[str, Any]
+    bound: Bound,
+    bounds: Sequence[Bound],
+    by_name: Mapping[str, OperatorShares],
+    use: Mapping[str, Any],
 ) -> BoundWords:
     used = _percent(bound.used)
     names = _names(bound.members)
@@ -166,6 +185,8 @@ def _of_bound(
                 "is too few for the time that these need"
             )
             return BoundWords("the queues", rule, rule, "longer queues would help")
+        case "threads":
+            return _of_threads(bound, bounds, by_name, use)
     others = use["others_cpus"]
     taken = f", which is what other programs leave of {use['cpus']:g}" if others >= FEW_CPUS else ""
     return BoundWords(
@@ -186,6 +207,68 @@ def _of_path(bound: Bound, by_name: Mapping[str, OperatorShares], used: str) -> 
     most = f"`{dearest.name}` takes {_percent(min(dearest.busy / bound.used, 1.0))} of that"
     remedy = f"{most}, so a queue would not help much; {_remedy_of(dearest)}"
     return BoundWords(name, busy, rule, remedy)
+
+
+def _of_threads(
+    bound: Bound,
+    bounds: Sequence[Bound],
+    by_name: Mapping[str, OperatorShares],
+    use: Mapping[str, Any],
+) -> BoundWords:
+    used, count = _percent(bound.used), _count(bound.limit)
+    name, remedy = f"its {_threads(bound, use)}", "more threads would help"
+    if _has_pool(use):
+        remedy += " (--threads N, or --max-threads N with a law)"
+    else:
+        remedy += " if there were queues between operators (another model)"
+    following = nearest([each for each in bounds if each.kind != THREADS])
+    if following.used > 0.0:
+        other = _of_bound(following, bounds, by_name, use).name
+        times = _times(bound.used / following.used)
+        remedy += f"; the next bound, {other}, is {times} times as high"
+    if count == "1":
+        busy, rule = f"it works {used} of the time", "it executes one operator at a time"
+    else:
+        busy = f"they work {used} of the time"
+        rule = f"they execute at most {count} operators at once"
+    return BoundWords(name, busy, rule, remedy)
+
+
+def _of_threads_for_replicas(
+    first: Bound,
+    bounds: Sequence[Bound],
+    by_name: Mapping[str, OperatorShares],
+    use: Mapping[str, Any],
+) -> list[str]:
+    """Replicas of the operator that bounds the run do not help while all threads work."""
+    threads = next((each for each in bounds if each.kind == THREADS), None)
+    if first.kind != OPERATOR or threads is None or threads.used < BINDS or not _has_pool(use):
+        return []
+    operator = by_name[first.members[0]]
+    if not operator.replicable or operator.takes_turns:
+        return []
+    verb = "works" if _count(threads.limit) == "1" else "work"
+    return [
+        f"its {_threads(threads, use)} {verb} {_percent(threads.used)} of the time, too, so "
+        "replicas need more threads (--threads N)"
+    ]
+
+
+def _has_pool(use: Mapping[str, Any]) -> bool:
+    return any(thread["name"].startswith(POOL_THREAD) for thread in use["threads"])
+
+
+def _threads(bound: Bound, use: Mapping[str, Any]) -> str:
+    """Return the threads of a bound with their number: `2 scheduler threads`."""
+    count = _count(bound.limit)
+    noun = POOL_THREAD if _has_pool(use) else "thread"
+    return f"{count} {noun}" if count == "1" else f"{count} {noun}s"
+
+
+def _count(threads: float) -> str:
+    """Return a number of threads. It is a mean if a law changed it."""
+    whole = max(1, round(threads))
+    return f"{whole}" if abs(threads - whole) <= NEARLY_WHOLE else f"{threads:.1f}"
 
 
 def _of_interpreter(bound: Bound, used: str) -> BoundWords:
@@ -328,6 +411,10 @@ def _of_lines(operators: Sequence[OperatorShares], use: Mapping[str, Any]) -> li
 def _names(members: Sequence[str]) -> str:
     shown = members if len(members) <= MANY_NAMES else (members[0], "...", members[-1])
     return " > ".join(name if name == "..." else f"`{name}`" for name in shown)
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.2g}" if factor < 10.0 else f"{factor:,.0f}"
 
 
 def _percent(share: float) -> str:

@@ -325,6 +325,108 @@ def test_beside_other_programs_it_is_said_what_would_bind_without_them():
     )
 
 
+def pooled(*busy, idle=0.0, operators=None, **facts):
+    """The explanation of a run whose scheduler threads are so busy, each with two of six operators
+    in turn, and suspended for `idle` of the time.
+    """
+    made = operators or chain(*(operator(f"o{i}") for i in range(6)), queue_capacity=10)
+    threads = [
+        thread(
+            f"scheduler thread {place}",
+            ("work", f"o{2 * place}", share / 2),
+            ("work", f"o{2 * place + 1}", share / 2),
+            ("tuples", None, 1.0 - share - idle),
+            ("pause", None, idle),
+        )
+        for place, share in enumerate(busy)
+    ]
+    return explain(record(made, threads, **{"cpus": 16.0} | facts))
+
+
+def test_scheduler_threads_that_work_all_the_time_bound_the_run_and_more_would_help():
+    told = pooled(0.96, 0.9)
+    bound = told.bounds[0]
+    assert (bound.kind, bound.members, bound.limit) == ("threads", (), pytest.approx(2.0))
+    assert bound.used == pytest.approx(0.93)
+    assert bound.tuples_per_s == pytest.approx(1e6 / 0.93)
+    assert told.headline == (
+        "bound by its 2 scheduler threads: they work 93 % of the time; more threads would help "
+        "(--threads N, or --max-threads N with a law); the next bound, `o0`, is 1.9 times as high"
+    )
+    assert told.own_bound == ("its 2 scheduler threads: they execute at most 2 operators at once")
+    assert any("threads" in line and "2 threads" in line for line in report(told))
+    assert told.to_mapping()["bounds"][0]["kind"] == "threads"
+
+
+def test_one_thread_is_said_in_the_singular():
+    told = pooled(0.93)
+    assert told.headline.startswith(
+        "bound by its 1 scheduler thread: it works 93 % of the time; more threads would help"
+    )
+    assert told.own_bound.endswith("it executes one operator at a time")
+
+
+def test_without_a_pool_more_threads_need_queues():
+    """A merge may be executed by two threads at once, so it is on no path of one thread."""
+    operators = chain(operator("a"), operator("merge", most_threads=2))
+    spent = [("make", "source", 0.03), ("work", "a", 0.4), ("work", "merge", 0.5)]
+    told = explain(
+        record(operators, [thread("source source", *spent, ("lock", "merge", 0.07))], cpus=16.0)
+    )
+    assert told.headline.startswith(
+        "bound by its 1 thread: it works 93 % of the time; more threads would help if there were "
+        "queues between operators (another model); the next bound, "
+    )
+
+
+def test_the_threads_of_sources_do_not_count_beside_a_pool():
+    operators = chain(*(operator(f"o{i}") for i in range(4)), queue_capacity=10)
+    spent = [("work", f"o{i}", 0.24) for i in range(4)]
+    threads = [
+        thread("source source", ("make", "source", 0.1), ("room", "o0", 0.9)),
+        thread("scheduler thread 0", *spent, ("search", None, 0.04)),
+    ]
+    told = explain(record(operators, threads, cpus=16.0))
+    assert told.bounds[0].kind == "threads"
+    assert told.bounds[0].used == pytest.approx(0.96)
+    assert "bound by its 1 scheduler thread: it works 96 % of the time" in told.headline
+
+
+def test_threads_that_a_law_has_suspended_do_not_count():
+    told = pooled(0.45, 0.45, 0.45, idle=0.5)
+    bound = next(each for each in told.bounds if each.kind == "threads")
+    assert (bound.used, bound.limit) == (pytest.approx(0.9), pytest.approx(1.5))
+    assert told.headline.startswith("bound by its 1.5 scheduler threads: they work 90 %")
+
+
+def test_as_many_threads_as_cpus_are_bound_by_the_cpus():
+    told = pooled(0.96, 0.96, cpus=2.0)
+    assert told.headline.startswith("bound by the CPUs: operators and queues use 1.92 of 2 CPUs")
+    assert pooled(0.96, 0.96, cpus=2.1).headline.startswith("bound by the CPUs")
+    assert pooled(0.96, 0.96, cpus=3.0).headline.startswith("bound by its 2 scheduler threads")
+
+
+def test_an_operator_that_is_about_as_busy_as_the_threads_is_named_in_their_place():
+    operators = chain(
+        operator("a", replicable=True), operator("b"), operator("sink", "sink"), queue_capacity=10
+    )
+    spent = [("work", "a", 0.91), ("work", "b", 0.05), ("search", None, 0.04)]
+    told = explain(record(operators, [thread("scheduler thread 0", *spent)], cpus=16.0))
+    assert told.bounds[0].kind == "threads"
+    assert told.headline.startswith("bound by `a`: it is busy 91 % of the time")
+    assert told.sentences[1] == (
+        "its 1 scheduler thread works 96 % of the time, too, so replicas need more threads "
+        "(--threads N)"
+    )
+
+
+def test_threads_that_wait_are_the_nearest_bound_that_is_not_reached():
+    assert pooled(0.7, 0.7).headline == (
+        "no bound is reached: the run uses 70 % of the nearest one, which is its 2 scheduler "
+        "threads"
+    )
+
+
 def test_a_cost_below_what_a_look_shows_has_a_limit_and_no_zero():
     operators = chain(operator("a", queue_capacity=10), operator("b", queue_capacity=10))
     measured = explain(record(operators, [thread("t", ("work", "a", 0.5), ("tuples", "a", 0.5))]))

@@ -86,6 +86,24 @@ def test_work_of_many_threads_is_bound_by_the_cpus():
     assert told.shares["stolen"] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("model", "threads"), [(Dynamic(threads=2), 2), (Coroutine(threads=1), 1)], ids=str
+)
+def test_few_threads_for_many_operators_bound_the_run(model, threads):
+    told, entry = explained(pipeline([3000] * 8), model, **VIRTUAL)
+    assert entry["cpus"] > threads
+    assert (told.bounds[0].kind, told.bounds[0].limit) == ("threads", pytest.approx(threads))
+    assert told.bounds[0].used > 0.85
+    many = "" if threads == 1 else "s"
+    assert told.headline.startswith(f"bound by its {threads} scheduler thread{many}: ")
+    assert "more threads would help" in told.headline
+
+
+def test_as_many_threads_as_cpus_are_bound_by_the_cpus():
+    told, _ = explained(pipeline([3000] * 8), Coroutine(threads=2), "xeon:2", **VIRTUAL)
+    assert told.headline.startswith("bound by the CPUs")
+
+
 def test_a_queue_that_is_too_short_makes_moving_tuples_dear():
     short, long = (
         explained(pipeline([300, 300]), Dedicated(queue_capacity=capacity), **VIRTUAL)[0]
