@@ -93,7 +93,7 @@ class Adviser:
         self._by = asked.by or (By.THROUGHPUT if self._offered is None else By.LATENCY)
         self._left_s = asked.budget_s
         self._run_s = 0.0  # that a run takes, about
-        self._unsettled: dict[str, str] = {}  # simulated arms that do not become stationary
+        self._unsettled: dict[str, Contender] = {}  # simulated arms that do not become stationary
 
     def advise(self) -> Advice:
         """Return the advice. Raises RunFailed if no model can run the graph."""
@@ -120,6 +120,7 @@ class Adviser:
             why = [f"{arm.name}: {arm.failure}" for arm in final.contenders if arm.failure]
             why += [
                 f"{arm.name} was not stationary after {arm.unsettled}"
+                + (f": {arm.unsettled_help}" if arm.unsettled_help else "")
                 for arm in final.contenders
                 if arm.unsettled
             ]
@@ -251,7 +252,8 @@ class Adviser:
         found: dict[str, Contender] = {}
         for arm in contenders:
             new = Contender(arm.name, arm.words, arm.run, longest_s=arm.longest_s, notes=arm.notes)
-            new.unsettled = self._unsettled.get(f"{arm.run.model}", "")
+            if known := self._unsettled.get(f"{arm.run.model}"):
+                new.unsettled, new.unsettled_help = known.unsettled, known.unsettled_help
             found.setdefault(f"{arm.run.model}", new)
         asked = self._asked
         return Contest(
@@ -268,6 +270,4 @@ class Adviser:
 
     def _spend(self, contest: Contest) -> None:
         self._left_s = max(0.0, self._left_s - contest.elapsed_s)
-        self._unsettled |= {
-            f"{arm.run.model}": arm.unsettled for arm in contest.contenders if arm.unsettled
-        }
+        self._unsettled |= {f"{arm.run.model}": arm for arm in contest.contenders if arm.unsettled}

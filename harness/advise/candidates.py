@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from harness.advise.costs import GraphCosts
 from harness.advise.placements import Placement, can_be_named, names_of, placed, placements
+from harness.compare.contest import SHORT_QUEUE
 from harness.errors import UserError
 from harness.experiments.arms import in_words
 from harness.experiments.experiment import Arm
@@ -23,7 +24,6 @@ from harness.models import Coroutine, Dynamic, Model, Queue, model_on
 from harness.models.port_queues import port_queues
 from harness.models.replicas import replicable
 
-SHORT_QUEUE = 64  # tuples; what is in short queues stays in near caches
 FOUND_BY_LAW = "found-by-multilevel"
 HOPELESS = 0.4  # share of the highest bound; an arm below it is not tried, but for a model's best
 NEGLIGIBLE = 0.02  # of a bound: of arms that differ by less, the one with fewer threads comes first

@@ -24,7 +24,7 @@ from harness.compare.standing import SAME, UNKNOWN, ArmRatio, Standing
 from harness.gate.order import PAIRS
 from harness.measurement.interval import mean_interval
 from harness.measurement.lock import measuring_clock
-from harness.measurement.records import rate_of
+from harness.measurement.records import rare_results, rate_of
 from harness.measurement.spec import PeerModel, Run
 
 Record = dict[str, Any]
@@ -32,6 +32,7 @@ Execute = Callable[[Run, Callable[[str], None]], Record]
 """Does a run and returns its record; the function gets its phases, on any thread."""
 
 KEPT_UP = 0.98  # share of a paced source's rate that must be sent; less is not sustained
+SHORT_QUEUE = 64  # tuples; what is in short queues stays in near caches
 ESTIMATED_RUN_S = 5.0  # of a run before there was any: a guess
 
 
@@ -65,7 +66,8 @@ class Contender:
     explained: Record | None = None  # its run with `time_use`; peers have none
     failure: str = ""  # why it is out; "": it is not
     unsettled: str = ""  # simulated: for how long it ran without becoming stationary; "": it did
-    unsettled_at_full_speed: str = ""  # the same of its runs at full speed
+    unsettled_help: str = ""  # why it did not, or what would help; "": nobody knows
+    unsettled_at_full_speed: str = ""  # as `unsettled`, of its runs at full speed
     is_left_out: bool = False  # it seemed worse, and is not run any more (`Contest.narrow`)
     longest_s: float = 0.0  # that a run of it took
     notes: list[str] = field(default_factory=list)  # what a reader should know
@@ -304,7 +306,7 @@ class Contest:
             if run.full_speed:
                 arm.unsettled_at_full_speed = _length_of(run, record)
             else:
-                arm.unsettled = _length_of(run, record)
+                arm.unsettled, arm.unsettled_help = _length_of(run, record), _help_of(run, record)
         elif value is None:
             arm.failure = "no tuple arrived in the measured window"
         return record, value
@@ -315,6 +317,16 @@ def _length_of(run: Run, record: Record) -> str:
     if run.events is not None and not getattr(run.model, "elastic", False):
         return f"{run.events:,} events"
     return f"{record['warmup_s'] + record['duration_s']:.3g} s of virtual time"
+
+
+def _help_of(run: Run, record: Record) -> str:
+    """Return why a simulated run was not stationary, or what may help; "" if nobody knows."""
+    if rare := rare_results(record):
+        return rare
+    capacity = getattr(run.model, "queue_capacity", 0)  # None: as long as the runtime has them
+    if capacity is None or capacity > SHORT_QUEUE:
+        return f"shorter queues (queue_capacity={SHORT_QUEUE}) become stationary sooner"
+    return ""
 
 
 def keeps_up(arm: Contender, offered_per_s: float) -> bool | None:

@@ -234,8 +234,8 @@ def notes(contest: Contest) -> list[str]:
             found.append(f"{arm.name} is left out: {arm.failure}")
         if arm.unsettled:
             found.append(
-                f"{arm.name}: not stationary after {arm.unsettled}, so it has no rate to compare; "
-                "shorter queues (queue_capacity=64) become stationary sooner"
+                f"{arm.name}: not stationary after {arm.unsettled}, so it has no rate to compare"
+                + (f"; {arm.unsettled_help}" if arm.unsettled_help else "")
             )
         if arm.unsettled_at_full_speed:
             found.append(

@@ -18,6 +18,7 @@ from harness.explain.shares import (
     thread_shares,
 )
 from harness.explain.words import WITHOUT_OTHERS, own_bound, sentences
+from harness.measurement.records import rare_results
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def explain(record: Mapping[str, Any]) -> RunExplanation:
 def _of_transient(record: Mapping[str, Any]) -> list[str]:
     if record.get("settled", True):
         return []
-    return ["the run was not stationary when it was measured: longer runs may have other shares"]
+    why = rare_results(record) or "longer runs may have other shares"
+    return [f"the run was not stationary when it was measured: {why}"]
 
 
 def _title(record: Mapping[str, Any]) -> str:

@@ -38,6 +38,8 @@ PROFILE_FORMAT = "millrace-profile/2"
 NAMED = ("format", "cell", "operators")
 """Entries of a profile's file that say what it is of."""
 
+INPUT_ENDS = "its input ends within seconds; it needs a longer one, or one that is repeated"
+
 MAX_COST_NS = 1e12  # of a tuple; longer than a run
 MAX_SENT = 1e7
 """Most tuples that an operator sends for one: the simulator counts them in fixed-point numbers."""
@@ -66,9 +68,7 @@ def profile(graph: Graph) -> Profiled:
     finally:
         totals = engine.stop(drain=False, timeout_s=5.0)
     if over or not totals.correct:
-        raise RunFailed(
-            f"{graph.name} cannot be profiled: {totals.error or 'its input ends within seconds'}"
-        )
+        raise RunFailed(f"{graph.name} cannot be profiled: {totals.error or INPUT_ENDS}")
     counts = [sum(of) for of in zip(*(sample.processed for sample in samples), strict=True)]
     rounds = [_costs_ns(sample, _alike(graph)) for sample in samples]
     costs = [sum(sorted(of)[1:-1]) / (LOOK_ROUNDS - 2) for of in zip(*rounds, strict=True)]

@@ -16,6 +16,9 @@ from harness.files.whole import write_whole
 from harness.measurement.record.declaration import SCHEMA_VERSION
 from harness.measurement.record.json_schema import record_schema
 
+FEW_RESULTS = 1_000
+"""Tuples at the sinks in a window, of which fewer may not show a precise rate (a guess)."""
+
 
 class RecordError(RunFailed):
     """A record that breaks its schema. The message names the field and the rule."""
@@ -53,6 +56,22 @@ def rate_of(record: Mapping[str, Any]) -> float | None:
     """
     passed = (record.get("simulation") or {}).get("passed_tuples_per_s")
     return record["sink_tuples_per_s"] if passed is None else passed
+
+
+def rare_results(record: Mapping[str, Any]) -> str:
+    """Return why a simulated run of users' functions cannot become stationary if few tuples reach
+    its sinks, in a sentence; "" if that is not so.
+    """
+    if not (record.get("simulation") or {}).get("profiled"):
+        return ""
+    arrived = round((record["sink_tuples_per_s"] or 0.0) * record["duration_s"])
+    if arrived >= FEW_RESULTS:
+        return ""
+    count = "no tuple" if arrived == 0 else f"only {arrived:,} tuple{'' if arrived == 1 else 's'}"
+    return (
+        f"{count} reached its sinks; a simulated source has no end, so results that operators send "
+        "at the end of their input never come: run the graph without --machine"
+    )
 
 
 def record_line(record: dict[str, Any]) -> str:

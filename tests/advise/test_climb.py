@@ -97,6 +97,21 @@ def test_a_climb_ends_where_no_neighbour_is_better():
     assert {model.threads for model in ran} == {2, 4, 8}
 
 
+def test_an_arm_that_is_not_stationary_stays_so_in_the_next_contest_with_the_reason():
+    subject = find_subject("pipeline", {"operators": "3", "cost": "100"}, 0)
+    terms = RunTerms(find_place("cstream"), "advise", 0.002)
+    asked = Asked("pipeline", {}, subject, graph_of(subject, terms), terms, 10.0)
+    adviser = Adviser(asked, Silently())
+    arms = [asked.made(each.arm) for each in POOLS[:2]]
+    first = adviser._contest(arms)
+    first.contenders[1].unsettled, first.contenders[1].unsettled_help = "5,000 events", "the reason"
+    adviser._spend(first)
+    known = adviser._contest(arms).contenders
+    assert [(arm.unsettled, arm.unsettled_help) for arm in known] == [
+        ("", ""), ("5,000 events", "the reason"),
+    ]  # fmt: skip
+
+
 def test_a_climb_keeps_within_the_budget():
     best, ran = climbed(hill, POOLS[:2], budget_s=6.0)
     assert (best.threads, best.replicas) == (1, 2) and len(ran) == 2

@@ -15,6 +15,7 @@ from harness.compare import report, would_help
 from harness.compare.contest import By, ContestEnd
 from harness.compare.export import FORMATS, export
 from harness.compare.would_help import budget_text, clearly_out, help_of, more_of
+from harness.models import Dynamic, Manual
 from tests.compare.made_contests import Host, Silent, compared, contest, made_record
 
 
@@ -213,6 +214,37 @@ def test_a_simulated_arm_that_is_not_stationary_is_marked_and_never_the_best():
     assert {row["arm"]: (row["stationary"], row["may_be_best"]) for row in rows} == {
         "a": (True, True), "b": (False, False), "c": (True, False),
     }  # fmt: skip
+
+
+def test_what_may_make_an_arm_stationary_is_said_if_there_is_something():
+    def noted(arm, **changes):
+        made = contest(Host({"a": 1.0, "b": 2.0}, make=without("b")), machine="xeon")
+        made.contenders[1].run = replace(made.contenders[1].run, model=arm)
+        record = made_record(made.contenders[1].run, 0.0, settled=False) | changes
+        made._done(
+            made.contenders[1],
+            made.contenders[1].run,
+            By.THROUGHPUT,
+            "",
+            lambda *_: record,
+            Silent(),
+        )
+        (note,) = (line for line in report.notes(made) if line.startswith("b: "))
+        return note.removeprefix(
+            "b: not stationary after 5,000 events, so it has no rate to compare"
+        )
+
+    assert noted(Manual()) == noted(Dynamic(threads=2, queue_capacity=64)) == ""
+    shorter = "; shorter queues (queue_capacity=64) become stationary sooner"
+    assert noted(Dynamic(threads=2)) == noted(Dynamic(threads=2, queue_capacity=65)) == shorter
+    users = {"simulation": {"passed_tuples_per_s": None, "profiled": {"cpu": "a CPU"}}}
+    assert noted(Dynamic(threads=2), **users) == (
+        "; no tuple reached its sinks; a simulated source has no end, so results that operators "
+        "send at the end of their input never come: run the graph without --machine"
+    )
+    few = noted(Manual(), **users, sink_tuples_per_s=500.0)
+    assert few.startswith("; only 500 tuples reached its sinks; a simulated source has no end")
+    assert noted(Manual(), **users, sink_tuples_per_s=5000.0) == ""
 
 
 @pytest.mark.parametrize("names", ["ab", "abc"])

@@ -490,6 +490,22 @@ def test_a_record_without_times_cannot_be_explained():
         explain(plain)
 
 
+def test_a_run_that_was_not_stationary_says_why_if_few_results_come():
+    def last(rate, **facts):
+        spent = thread("t", ("work", "a", 1.0))
+        made = record(chain(operator("a")), [spent], rate) | {"settled": False, "duration_s": 1.0}
+        return explain(made | facts).sentences[-1]
+
+    profiled = {"simulation": {"profiled": {"cpu": "a CPU"}}}
+    longer = "the run was not stationary when it was measured: longer runs may have other shares"
+    assert last(0.0) == last(5000.0, **profiled) == longer
+    assert last(0.0, **profiled) == (
+        "the run was not stationary when it was measured: no tuple reached its sinks; a simulated "
+        "source has no end, so results that operators send at the end of their input never come: "
+        "run the graph without --machine"
+    )
+
+
 def test_measured_and_simulated_shares_stand_side_by_side():
     operators = chain(operator("a"))
     measured = explain(record(operators, [thread("t", ("work", "a", 0.8), ("move", "a", 0.2))]))

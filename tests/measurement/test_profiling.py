@@ -115,7 +115,11 @@ def test_an_operator_without_tuples_costs_and_sends_nothing(engine):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"over": True}, "typed cannot be profiled: its input ends within seconds"),
+        (
+            {"over": True},
+            "typed cannot be profiled: its input ends within seconds; it needs a longer one, or "
+            "one that is repeated",
+        ),
         ({"correct": False, "error": "tuples lost"}, "typed cannot be profiled: tuples lost"),
     ],
 )
