@@ -21,7 +21,7 @@ from harness.cli.arguments import (
 )
 from harness.cli.compare_progress import stage
 from harness.cli.contest_arguments import add_contest_arguments, tell_waiting
-from harness.cli.lengths import add_allow_threads_argument, add_duration_argument
+from harness.cli.lengths import UNTIL_STATIONARY, add_allow_threads_argument, add_duration_argument
 from harness.cli.parser import add_old_spelling
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.profile_option import add_profile_argument, profile_of_asked
@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model that can run the graph)",
     )
     add_contest_arguments(parser)
-    add_duration_argument(parser, DURATION_S)
+    add_duration_argument(parser, DURATION_S, UNTIL_STATIONARY)
     add_allow_threads_argument(parser)
     add_place_arguments(parser)
     add_profile_argument(parser)

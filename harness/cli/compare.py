@@ -19,7 +19,7 @@ from harness.cli.arguments import (
 from harness.cli.compare_progress import stage
 from harness.cli.contest_arguments import add_contest_arguments, tell_waiting
 from harness.cli.extras import need
-from harness.cli.lengths import add_length_arguments
+from harness.cli.lengths import UNTIL_STATIONARY, add_length_arguments
 from harness.cli.parser import add_old_spelling
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.profile_option import add_profile_argument, profile_of_asked
@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "may be repeated",
     )
     add_contest_arguments(parser)
-    add_length_arguments(parser, DURATION_S, PERIOD_S)
+    add_length_arguments(parser, DURATION_S, PERIOD_S, UNTIL_STATIONARY)
     add_place_arguments(parser)
     add_profile_argument(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page with tables and a picture")

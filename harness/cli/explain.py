@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable
 from harness.cli.extras import need
+from harness.cli.lengths import UNTIL_STATIONARY
 from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.errors import UserError
 from harness.measurement.spec import Run, run_of, until_stationary
@@ -55,7 +56,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `run` that are about the run itself, and those of the output."""
-    add_run_arguments(parser, required=False)
+    add_run_arguments(parser, required=False, simulated=UNTIL_STATIONARY)
     parser.add_argument(
         "--validate",
         action="store_true",

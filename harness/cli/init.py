@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from harness.cli.arguments import check_writable
@@ -63,5 +64,5 @@ def run(args: argparse.Namespace) -> int:
     for word in (name, f"{Path(name).stem}/", f"{Path(name).stem}.png"):
         text = text.replace(word, word.replace(Path(name).stem, path.stem))
     write_whole(path, text.encode())
-    say(f"wrote {path}; next: {following.format(file=path)}")
+    say(f"wrote {path}; next: {following.format(file=shlex.quote(str(path)))}")
     return 0

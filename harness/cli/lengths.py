@@ -11,12 +11,21 @@ from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS
 from harness.machines.host.cpu import SHORTEST_S
 from harness.measurement.spec import MIN_QUANTA_PER_PERIOD, VIRTUAL_DURATION_S, VIRTUAL_PERIOD_S
 
+VIRTUAL_DURATION = f"{VIRTUAL_DURATION_S:g} s of virtual time"
+UNTIL_STATIONARY = "until they are stationary"
+"""Lengths of simulated runs for which none is given, by the command."""
+
 
 def add_length_arguments(
-    parser: argparse.ArgumentParser, duration_s: float, period_s: float
+    parser: argparse.ArgumentParser,
+    duration_s: float,
+    period_s: float,
+    simulated: str = VIRTUAL_DURATION,
 ) -> None:
-    """Add the options. `duration_s`, `period_s`: what the command takes if they are not given."""
-    add_duration_argument(parser, duration_s)
+    """Add the options. `duration_s`, `period_s`: what the command takes if they are not given;
+    `simulated`: the length of simulated runs then.
+    """
+    add_duration_argument(parser, duration_s, simulated)
     parser.add_argument(
         "--warmup",
         type=warmup,
@@ -37,14 +46,17 @@ def add_length_arguments(
     add_allow_threads_argument(parser)
 
 
-def add_duration_argument(parser: argparse.ArgumentParser, duration_s: float) -> None:
-    """Add `--duration`. `duration_s`: what the command takes if it is not given."""
+def add_duration_argument(
+    parser: argparse.ArgumentParser, duration_s: float, simulated: str
+) -> None:
+    """Add `--duration`. `duration_s`: what the command takes if it is not given; `simulated`: the
+    same of simulated runs.
+    """
     parser.add_argument(
         "--duration",
         type=seconds(0.0),
         metavar="S",
-        help=f"seconds to measure in a run (default: {duration_s:g}; simulated runs: "
-        f"{VIRTUAL_DURATION_S:g} s of virtual time)",
+        help=f"seconds to measure in a run (default: {duration_s:g}; simulated runs: {simulated})",
     )
 
 

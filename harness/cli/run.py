@@ -17,7 +17,7 @@ from harness.cli.arguments import (
     percent,
     whole,
 )
-from harness.cli.lengths import add_length_arguments
+from harness.cli.lengths import VIRTUAL_DURATION, add_length_arguments
 from harness.cli.model_options import add_model_options, given_options
 from harness.cli.parser import INSTEAD
 from harness.cli.peer_run import add_peer_argument, run_of_peer
@@ -154,9 +154,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Describe a run; `required`: whether it has to be said which topology. `run_asked` reads what
-    was given.
+def add_run_arguments(
+    parser: argparse.ArgumentParser, required: bool = True, simulated: str = VIRTUAL_DURATION
+) -> None:
+    """Describe a run; `required`: whether it has to be said which topology; `simulated`: how long
+    simulated runs are by default. `run_asked` reads what was given.
     """
     add_topology_argument(parser, required)
     add_settings_argument(parser)
@@ -168,7 +170,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     )
     setattr(model, INSTEAD, "; millrace compare runs several models in turns and compares them")
     add_model_options(parser)
-    add_length_arguments(parser, DURATION_S, PERIOD_S)
+    add_length_arguments(parser, DURATION_S, PERIOD_S, simulated)
     add_place_arguments(parser)
     add_profile_argument(parser)
     add_seed_argument(parser, "what the topology draws at random")

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from harness.compare.standing import SAME, UNKNOWN, ArmRatio, Standing
 from harness.gate.order import PAIRS
-from harness.measurement.interval import mean_interval
+from harness.measurement.interval import FEWEST_FOR_INTERVAL, mean_interval
 from harness.measurement.lock import measuring_clock
 from harness.measurement.records import rare_results, rate_of
 from harness.measurement.spec import PeerModel, Run
@@ -84,9 +84,11 @@ class Contender:
 
     @property
     def throughput(self) -> tuple[float, float, float] | None:
-        """Mean throughput with its 95 % interval [tuples/s]; None for fewer than two runs."""
+        """Mean throughput with its 95 % interval [tuples/s]; None for so few runs that it would say
+        nothing.
+        """
         rates = [rate_of(record) or 0.0 for record in self.records]
-        return mean_interval(rates) if len(rates) > 1 else None
+        return mean_interval(rates) if len(rates) >= FEWEST_FOR_INTERVAL else None
 
     @property
     def sustained(self) -> float | None:

@@ -11,7 +11,6 @@ from harness.compare.contest import By, Contender, Contest, ContestEnd, keeps_up
 from harness.compare.would_help import help_of
 from harness.experiments.arms import option_of
 from harness.experiments.config import clock
-from harness.measurement.interval import FEWEST_FOR_INTERVAL
 from harness.measurement.period_text import short
 from harness.measurement.records import rate_of
 from harness.terminal.listed import listed
@@ -62,7 +61,7 @@ def _throughput(contest: Contest, arm: Contender) -> str:
 
 def _half_width(arm: Contender) -> str:
     found = arm.throughput
-    if found is None or len(arm.records) < FEWEST_FOR_INTERVAL:
+    if found is None:
         return ""
     mean, _, high = found
     return f" ±{100 * (high / mean - 1):.0f} %" if mean > 0 else ""

@@ -83,8 +83,8 @@ def _siblings(root: Path) -> HostFinding:
     one_each = ",".join(str(numbers[0]) for numbers in cores.values())
     return HostFinding(
         "SMT siblings",
-        f"{2 * len(shared)} of {allowed_cpus()} CPUs share a core: two busy threads there are "
-        "slower than one",
+        f"{sum(map(len, shared))} of {allowed_cpus()} CPUs share a core with another one: busy "
+        "threads there slow each other down",
         f"taskset -c {one_each} millrace ...",
     )
 

@@ -49,6 +49,21 @@ def test_it_says_which_arm_is_the_fastest(capsys, tmp_path):
     assert Counter(record["arm"] for record in records) == {"manual": 7, "dynamic-2": 7}
 
 
+@pytest.mark.parametrize(
+    ("command", "length"),
+    [
+        ("run", "0.02 s of virtual time"),
+        ("compare", "until they are stationary"),
+        ("advise", "until they are stationary"),
+        ("explain", "until they are stationary"),
+    ],
+)
+def test_the_help_says_how_long_simulated_runs_are(command, length, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert f"simulated runs: {length})" in " ".join(capsys.readouterr().out.split())
+
+
 def test_arms_that_are_not_stationary_at_the_bound_are_marked(capsys, monkeypatch):
     from harness.measurement import spec
 

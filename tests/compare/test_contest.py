@@ -343,6 +343,17 @@ def test_csv_and_json_hold_the_numbers_unrounded():
     assert float(worse["to_best"]) == found["to_best"]
 
 
+def test_an_export_has_no_interval_of_two_runs():
+    host = Host({"a": 100.0, "b": 101.0})
+    made = contest(host)
+    with made.timed():
+        made.run_block(host.execute, Silent())
+    assert [len(arm.records) for arm in made.contenders] == [2, 2]
+    for row in json.loads(export([made], "json"))[0]["arms"]:
+        assert row["tuples_per_s"] and row["tuples_per_s_low"] is row["tuples_per_s_high"] is None
+    assert not any("±" in cell for row in report.table_of(made)[1] for cell in row)
+
+
 def test_parameters_make_a_table_over_them():
     first, _ = compared({"a": 1.0, "b": 2.0}, cost=1)
     second, _ = compared({"a": 2.0, "b": 1.0}, cost=10)

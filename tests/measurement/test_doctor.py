@@ -77,7 +77,22 @@ def test_siblings_are_named_with_one_cpu_of_each_core(lay, monkeypatch):
         f"{CPU}/cpu{number}/topology/thread_siblings_list": f"{number % 2},{number % 2 + 2}\n"
         for number in range(4)
     }
-    assert doctor._siblings(lay(files)).advice == "taskset -c 0,1 millrace ..."
+    monkeypatch.setattr(doctor, "allowed_cpus", lambda: 4)
+    found = doctor._siblings(lay(files))
+    assert found.advice == "taskset -c 0,1 millrace ..."
+    assert found.seen.startswith("4 of 4 CPUs share a core with another one")
+
+
+def test_all_cpus_of_a_core_are_counted(lay, monkeypatch):
+    monkeypatch.setattr(doctor, "allowed_cpu_numbers", lambda: set(range(8)))
+    monkeypatch.setattr(doctor, "allowed_cpus", lambda: 8)
+    files = {
+        f"{CPU}/cpu{number}/topology/thread_siblings_list": "0-3\n" if number < 4 else "4-7\n"
+        for number in range(8)
+    }
+    found = doctor._siblings(lay(files))
+    assert found.seen.startswith("8 of 8 CPUs share a core")
+    assert found.advice == "taskset -c 0,4 millrace ..."
 
 
 def test_the_command_reports_every_check_of_this_host(capsys):
