@@ -46,7 +46,7 @@ def row_of(contest: Contest, arm: Contender) -> Row:
         "options": shlex.join(option_of(arm.name, arm.run.model)),
         "compared_by": str(contest.by),
         "to_best": _finite(ratio.estimate),
-        "to_best_low": _finite(ratio.low),
+        "to_best_low": _finite(ratio.low) or None,
         "to_best_high": _finite(ratio.high),
         "may_be_best": arm in contest.leaders,
         "tuples_per_s": arm.mean(rate_of),

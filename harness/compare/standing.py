@@ -101,7 +101,8 @@ class Pairing:
     def ratio(self) -> ArmRatio:
         """Ratio of how good the first arm is to how good the second is."""
         low, high = self._evidence.low(self._level), self._evidence.high(self._level, faster=True)
-        return ArmRatio(self.estimate, math.exp(low), math.exp(min(high, LARGEST_EXPONENT)))
+        unknown = high >= LARGEST_EXPONENT
+        return ArmRatio(self.estimate, math.exp(low), math.inf if unknown else math.exp(high))
 
     def holds(self, ratio: float) -> bool:
         """Return True if the interval holds this ratio of the first arm to the second."""

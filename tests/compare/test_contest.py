@@ -351,6 +351,7 @@ def test_an_export_has_no_interval_of_two_runs():
     assert [len(arm.records) for arm in made.contenders] == [2, 2]
     for row in json.loads(export([made], "json"))[0]["arms"]:
         assert row["tuples_per_s"] and row["tuples_per_s_low"] is row["tuples_per_s_high"] is None
+        assert row["to_best"] and row["to_best_low"] is row["to_best_high"] is None
     assert not any("±" in cell for row in report.table_of(made)[1] for cell in row)
 
 

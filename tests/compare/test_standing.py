@@ -148,7 +148,7 @@ def test_nothing_is_known_before_the_first_look():
     standing = Standing(["a", "b"])
     standing.add({"a": (1.0, 1.0), "b": (9.0, 9.0)})
     assert set(standing.leaders(["a", "b"])) == {"a", "b"}
-    assert standing.ratio("a", "b").high == math.inf or standing.ratio("a", "b").high > 1e300
+    assert standing.ratio("a", "b").high == math.inf
 
 
 def test_more_arms_need_more_evidence():
