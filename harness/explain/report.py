@@ -10,7 +10,7 @@ from harness.explain.shares import CATEGORIES, OperatorShares, ThreadShares, Tim
 from harness.terminal.table import aligned_rows
 
 MOST_ROWS = 12  # of a table; the rest is one row
-MOST_BOUNDS = 4
+MOST_BOUNDS = 4  # that are shown of any kind; of each other kind one
 LEAST_SHOWN = 0.0005  # a category with a smaller share everywhere has no column
 
 LIMITS = {
@@ -168,7 +168,7 @@ def _bounds(explained: RunExplanation) -> list[str]:
             f"{bound.limit:,.3g} {LIMITS[bound.kind]}",
             _members(bound),
         )
-        for bound in explained.bounds[:MOST_BOUNDS]
+        for bound in _shown_bounds(explained.bounds)
     ]
     path = " > ".join(explained.critical_path[:MOST_ROWS])
     more = len(explained.critical_path) - MOST_ROWS
@@ -178,6 +178,15 @@ def _bounds(explained: RunExplanation) -> list[str]:
         f"critical path of a tuple, {time_ns(explained.path_ns)} ns: {path}"
         + (f" and {more} more" if more > 0 else ""),
     ]
+
+
+def _shown_bounds(bounds: Sequence[Bound]) -> list[Bound]:
+    """Return the nearest bounds, and the nearest one of each other kind."""
+    shown = list(bounds[:MOST_BOUNDS])
+    for bound in bounds[MOST_BOUNDS:]:
+        if bound.kind not in {each.kind for each in shown}:
+            shown.append(bound)
+    return shown
 
 
 def _members(bound: Bound) -> str:

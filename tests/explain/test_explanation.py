@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness.errors import UserError
@@ -463,6 +465,19 @@ def test_room_for_few_tuples_on_a_long_path_bounds_the_run():
     told = explain(record(operators, threads, cpus=16.0))
     bound = next(each for each in told.bounds if each.kind == "in flight")
     assert (bound.limit, bound.used) == (10, pytest.approx(0.72))
+
+
+def test_the_table_of_bounds_has_the_nearest_of_each_kind():
+    operators = chain(*(operator(f"o{i}") for i in range(6)), queue_capacity=10)
+    threads = [thread(f"t{i}", ("work", f"o{i}", 0.9), ("tuples", None, 0.1)) for i in range(6)]
+    lines = report(explain(record(operators, threads, cpus=60.0)))
+    begin = lines.index("bounds of the throughput, the nearest first") + 2
+    end = next(i for i, line in enumerate(lines) if line.startswith("critical path"))
+    kinds = [
+        re.search(r" {2}(operator|threads|CPUs|in flight|source) ", line)[1]
+        for line in lines[begin:end]
+    ]
+    assert kinds == [*["operator"] * 4, "threads", "CPUs", "in flight", "source"]
 
 
 def test_the_report_says_that_there_are_no_hardware_counters_in_one_line():
