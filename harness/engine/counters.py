@@ -19,6 +19,7 @@ class Counters(NamedTuple):
     pushes: list[int]
     blocked: list[int]
     cpu_s: float
+    kernel_s: float  # of `cpu_s`, what the kernel took
     switches: int  # context switches
     # of each thread of the pool: time that it was allowed to run, and in which it was idle
     pool: list[tuple[int, int]]

@@ -351,6 +351,7 @@ class Engine:
             threads_unsuspendable=core.unsuspendable(),
             queued_ports=core.called().count(False),
             cpu_s=now.cpu_s - before.cpu_s,
+            kernel_s=now.kernel_s - before.kernel_s,
             system_cpu=system_cpu,
             context_switches=now.switches - before.switches,
             latency_counts=_differences(before.latency, now.latency),

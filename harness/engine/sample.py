@@ -68,6 +68,7 @@ class Sample:
     queue_full: Sequence[float] = ()
     # of each operator, at the period's end; empty: under this model operators have none
     replicas: Sequence[int] = ()
+    kernel_s: float | None = None  # of `cpu_s`, what the kernel took [s]; None: not known
 
     @property
     def rounded_cost(self) -> list[float]:

@@ -528,6 +528,7 @@ cdef class RuntimeCore:
             pushes=[run.ports[i].pushes.read() for i in range(run.port_count)],
             blocked=[run.ports[i].blocked.read() for i in range(run.port_count)],
             cpu_s=usage.ru_utime + usage.ru_stime,
+            kernel_s=usage.ru_stime,
             switches=usage.ru_nvcsw + usage.ru_nivcsw,
             pool=self.pool.use(),
             useful_ns=useful_ns,

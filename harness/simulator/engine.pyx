@@ -591,6 +591,7 @@ cdef class SimulatorCore:
             pushes=[self.core.ports[i].pushes for i in range(self.core.ports.size())],
             blocked=[self.core.ports[i].blocked for i in range(self.core.ports.size())],
             cpu_s=self.core.system.cpu_time() * PS,
+            kernel_s=self.core.system.kernel_time() * PS,
             switches=self.core.system.switches(),
             pool=self._pool(),
             useful_ns=self.core.useful_ns() if resumed else [],

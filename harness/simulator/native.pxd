@@ -254,6 +254,7 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
         Calendar calendar
         uint64_t switches() noexcept
         uint64_t cpu_time() noexcept
+        uint64_t kernel_time() noexcept
         uint64_t load_time() noexcept
         void make_queue(WaitQueue& queue) except +
         void nest(size_t bytes) noexcept

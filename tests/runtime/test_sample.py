@@ -41,6 +41,7 @@ def test_samples_add_up_to_the_totals(model: Model) -> None:
     assert times == sorted(times)
     assert all(0.0 <= fill <= 1.0 for sample in samples for fill in sample.queue_fill)
     assert all(0.0 <= share <= 1.0 for sample in samples for share in sample.write_blocked)
+    assert all(0.0 <= sample.kernel_s <= sample.cpu_s + 1e-9 for sample in samples)
     assert samples[0].threads_active == (2 if model.name == "dynamic" else 0)
     assert samples[0].queued_ports == (0 if model.name == "manual" else 5)
 

@@ -39,6 +39,7 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         void run(uint64_t until) except +
         uint64_t switches() noexcept
         uint64_t cpu_time() noexcept
+        uint64_t kernel_time() noexcept
 
     cdef cppclass Footprint "millrace::sim::Footprint":
         Footprint(uint64_t cache) except +
@@ -140,6 +141,11 @@ cdef class Bench:
     def cpu_time(self):
         """Time for which CPUs were taken, of all together."""
         return ns(self.bench.cpu_time())
+
+    @property
+    def kernel_time(self):
+        """Time of these that the system itself took."""
+        return ns(self.bench.kernel_time())
 
     @property
     def switches(self):

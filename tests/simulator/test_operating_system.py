@@ -272,6 +272,17 @@ def test_cpu_time_is_that_of_threads_and_not_what_a_cpu_takes_to_wake_up(until_u
     assert bench.cpu_time / MICROSECOND == pytest.approx(worked, abs=0.002)
 
 
+def test_kernel_time_is_that_of_calls_and_not_of_work() -> None:
+    """A thread works and sleeps, and one that has kept its CPU until then wakes it."""
+    machine = machine_of(4)
+    bench = Bench(machine, 2)
+    bench.wait(work=100 * MICROSECOND)
+    bench.wake(at=SECOND)
+    bench.run(2 * SECOND)
+    calls_us = machine["os.sleep_us"] + machine["os.wake_caller_us"]
+    assert bench.kernel_time / MICROSECOND == pytest.approx(calls_us, rel=0.01)
+
+
 @pytest.mark.parametrize("scheduler", [{}, EEVDF], ids=["CFS", "EEVDF"])
 def test_who_has_slept_comes_before_who_has_computed(scheduler: dict[str, float]) -> None:
     """On one CPU a woken thread need not wait for the slice of one that computes to end."""
@@ -453,6 +464,15 @@ def test_a_switch_takes_longer_the_further_away_the_thread_finds_what_it_had() -
     assert refill_us(1.2 * xeon["cache.l2"]) == pytest.approx(200.0, abs=10.0)
 
 
+def test_kernel_time_has_the_switches_but_not_what_threads_then_find_cold() -> None:
+    bench = Bench(machine_of(1, **COLD), 3)
+    for _ in range(3):
+        bench.compute(1000 * SECOND, step=50 * MICROSECOND, touching=8 << 20)
+    bench.run(SECOND)
+    assert bench.switches > 10
+    assert bench.kernel_time == pytest.approx(bench.switches * 300 * MICROSECOND)
+
+
 def test_who_comes_to_a_core_where_it_has_not_been_finds_nothing_there() -> None:
     """The second of two threads on a CPU begins after the slice of the first, and a switch to one
     that was never there.
@@ -482,21 +502,22 @@ def test_with_eevdf_a_switch_is_run_time_of_who_gets_the_cpu(
 
 def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
     """All sleep on one futex: each that comes waits for the lock of its hash bucket, and keeps its
-    CPU meanwhile.
+    CPU meanwhile, in the kernel.
     """
     machine = load_machine("xeon")
 
-    def cpu_time_of_each(threads: int) -> float:
+    def times_of_each(threads: int) -> tuple[float, float]:
+        """Return the CPU time of each, and the part of it in the kernel."""
         bench = Bench(machine, threads + 1)
         for _ in range(threads):
             bench.wait()
         waker = bench.wake(at=100 * MILLISECOND, count=threads)
         bench.run(SECOND)
         assert all(bench.ended(thread) is not None for thread in range(threads))
-        return (bench.cpu_time - bench.ended(waker)) / threads
+        return (bench.cpu_time - bench.ended(waker)) / threads, bench.kernel_time / threads
 
-    few, many = cpu_time_of_each(2), cpu_time_of_each(160)
-    assert many - few > 160 / 2 * 0.8 * machine["os.bucket_hold_us"] * MICROSECOND
+    for few, many in zip(times_of_each(2), times_of_each(160), strict=True):
+        assert many - few > 160 / 2 * 0.8 * machine["os.bucket_hold_us"] * MICROSECOND
 
 
 @pytest.mark.parametrize(

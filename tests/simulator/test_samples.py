@@ -66,6 +66,7 @@ def test_shares_are_shares_and_cpus_do_not_work_longer_than_time_passes(
         assert (
             0.0 < sample.cpu_s <= min(cpus, max(engine.threads, 1)) * sample.elapsed_s * (1 + 1e-9)
         )
+        assert sample.kernel_s >= 0.0
         assert sample.system_cpu == pytest.approx(
             sample.cpu_s / (sample.elapsed_s * cpus), abs=1e-9
         )

@@ -248,7 +248,7 @@ inline void Simulation::spin(Worker& w, uint32_t& round, Port* port) {
     }
     round += rounds;
     if (round % SPINS == 0) {
-      w.mixed += machine.yield;
+      system.make_call(w, machine.yield);
       pass(w);
       system.yield(w);
     }

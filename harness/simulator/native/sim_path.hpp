@@ -157,7 +157,7 @@ struct SimPlatform {
   }
   static void rest(Worker* w) noexcept { w->waiting += REST_NS * NANOSECOND; }
   static void yield(Worker* w) {
-    w->mixed += w->run->machine.yield;
+    w->run->system.make_call(*w, w->run->machine.yield);
     w->run->pass(*w);
     w->run->system.yield(*w);
   }

@@ -68,6 +68,7 @@ class Bench {
   uint64_t events = 0;
   uint64_t switches() const noexcept { return system_.switches(); }
   Time cpu_time() noexcept { return system_.cpu_time(); }
+  Time kernel_time() const noexcept { return system_.kernel_time(); }
 
  private:
   void computing(Probe& probe, Time work, Time step, Sort sort, uint64_t bytes) {
