@@ -135,6 +135,7 @@ def fill_record(
         "latency_ns": latency_summary(histogram, latency_bounds_ns(), totals.latency_max_ns),
         "context_switches": sum(sample.context_switches for sample in samples),
         "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
+        "kernel_seconds": _kernel_seconds(samples),
         "elastic": _elastic(seen, names),
         "adaptation": [sample_entry(each, _step(each, seen), names) for each in adapted],
         "samples": [sample_entry(each, _step(each, seen), names) for each in samples],
@@ -151,6 +152,12 @@ def fill_record(
         return _complete(begun, outcome, {}, seen.disturbance, calibrate)
     per_s = None if bounded or seen.ended else passed(samples, flow)
     return _complete(begun, outcome, {**engine.simulation, "passed_tuples_per_s": per_s})
+
+
+def _kernel_seconds(samples: Sequence[Sample]) -> float | None:
+    """Return the CPU time in the kernel; None if a sample does not have it."""
+    known = [sample.kernel_s for sample in samples if sample.kernel_s is not None]
+    return sum(known, 0.0) if len(known) == len(samples) else None
 
 
 def _complete(

@@ -40,6 +40,7 @@ EMPTY = Sample(
     system_cpu=0.5,
     context_switches=0,
     latency_counts=(0, 0, 0, 0),
+    kernel_s=0.0,
 )
 
 
@@ -59,6 +60,7 @@ def make_sample(
         cpu_s=elapsed_s,
         context_switches=1,
         latency_counts=(0, sink_tuples, 0, 0),
+        kernel_s=elapsed_s / 4,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.errors import UserError
@@ -55,6 +57,7 @@ def test_a_timed_run_warms_up_measures_ten_samples_and_drains(play):
         "count": 2000,
     }
     assert record["cpu_seconds"] == pytest.approx(2.0), "of the measured window alone"
+    assert record["kernel_seconds"] == pytest.approx(0.5)
     assert record["context_switches"] == 10
     assert len(record["samples"]) == 10
     assert record["samples"][0]["time_s"] == pytest.approx(1.0)
@@ -62,6 +65,16 @@ def test_a_timed_run_warms_up_measures_ten_samples_and_drains(play):
     assert (record["threads"], record["threads_total"], record["queue_capacity"]) == (2, 3, 1000)
     assert record["scheduling"] == {"drains": 7}
     assert record["host"]["ns_per_flop"] == 1.25
+
+
+def test_time_in_the_kernel_is_null_where_the_engine_does_not_know_it(play, monkeypatch):
+    engine = play(STEADY)
+    known = engine.sample
+    monkeypatch.setattr(engine, "sample", lambda period_s: replace(known(period_s), kernel_s=None))
+    record = run_once(spec())
+    validate_record(record)
+    assert record["kernel_seconds"] is None
+    assert record["cpu_seconds"] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(("duration_s", "load"), [(0.08, 0.05 / 0.13), (0.1, 0.02 / 0.1)])

@@ -756,6 +756,14 @@ OUTCOME = Struct(
         Field("context_switches", COUNT, "Context switches of the process in the measured window"),
         Field("cpu_seconds", AMOUNT, "CPU time of the process in the measured window", "s"),
         Field(
+            "kernel_seconds",
+            AMOUNT,
+            "Part of `cpu_seconds` in which the kernel ran for the process",
+            "s",
+            null="the run failed early, or a peer was measured",
+            since="2026-11-29",
+        ),
+        Field(
             "elastic",
             ELASTIC,
             "Control law of an elastic pool, and its levels",
