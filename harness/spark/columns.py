@@ -73,6 +73,7 @@ MEANINGS: dict[str, str] = {
     "ns_per_hop_mean": "Mean time that a tuple takes from one operator to the next [ns]",
     "context_switches_mean": "Mean number of context switches in the measured window",
     "cpu_seconds_mean": "Mean CPU time in the measured window [s]",
+    "kernel_seconds_mean": "Mean of the CPU time in the kernel; null if a run lacks it [s]",
     "duration_mean": "Mean length of the measured window [s]",
     "runnable_mean": "Mean number of threads that ran or waited for a CPU; simulated runs only",
     **_with_interval("level", "Mean number of threads that a law settled on"),

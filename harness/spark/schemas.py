@@ -126,9 +126,10 @@ TABLES: dict[str, StructType] = {
         at_points ARRAY<DOUBLE>,
         submitted_mean DOUBLE, submitted_sd DOUBLE, submitted_lo DOUBLE, submitted_hi DOUBLE,
         ns_per_hop_mean DOUBLE, context_switches_mean DOUBLE, cpu_seconds_mean DOUBLE,
-        duration_mean DOUBLE, runnable_mean DOUBLE, level DOUBLE, level_lo DOUBLE, level_hi DOUBLE,
-        queued DOUBLE, queued_lo DOUBLE, queued_hi DOUBLE, places INT, replicas DOUBLE,
-        replicas_lo DOUBLE, replicas_hi DOUBLE, cpu_model STRING, cpus_allowed INT, commit STRING
+        kernel_seconds_mean DOUBLE, duration_mean DOUBLE, runnable_mean DOUBLE, level DOUBLE,
+        level_lo DOUBLE, level_hi DOUBLE, queued DOUBLE, queued_lo DOUBLE, queued_hi DOUBLE,
+        places INT, replicas DOUBLE, replicas_lo DOUBLE, replicas_hi DOUBLE, cpu_model STRING,
+        cpus_allowed INT, commit STRING
         """
     ),
     "samples": _table(

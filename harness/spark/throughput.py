@@ -25,11 +25,12 @@ def throughput(runs: DataFrame) -> DataFrame:
     mean, sd, lo, hi [tuples/s of the rate that `mean_of` names: "tuples at the sinks", "hops
     executed" over hops per tuple, or "both"] and submitted_* [tuples/s over all operators] with 95
     % intervals (null for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its
-    length duration_mean [s], context_switches_mean, cpu_seconds_mean [s]; runnable_mean, threads
-    that ran or waited for a CPU (simulated runs only). All means are over the same n runs, the
-    correct ones that have a rate; unsettled: of the n, those that never became stationary, and
-    settled_share the share of the others (null without a run). failed (wrong or raised) and no_rate
-    (correct, but too short to have one) are not among the n.
+    length duration_mean [s], context_switches_mean, cpu_seconds_mean [s], and of that
+    kernel_seconds_mean [s], null if one of the n runs lacks it; runnable_mean, threads that ran or
+    waited for a CPU (simulated runs only). All means are over the same n runs, the correct ones
+    that have a rate; unsettled: of the n, those that never became stationary, and settled_share the
+    share of the others (null without a run). failed (wrong or raised) and no_rate (correct, but too
+    short to have one) are not among the n.
 
     unfit: of the n, those that something disturbed (`host_fit`); hosts: machines that the n ran on,
     as far as records say. variants: number of sets of other constants of a simulated machine that
@@ -54,6 +55,7 @@ def throughput(runs: DataFrame) -> DataFrame:
     def of_used(name: str) -> Column:
         return F.when(used, F.col(name))
 
+    in_kernel = F.avg(of_used("kernel_seconds"))
     table = runs.groupBy(*ARM).agg(
         F.count_if(used).alias("n"),
         F.count_if(nominal & F.col("failed")).alias("failed"),
@@ -74,6 +76,9 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
+        F.when(F.count(of_used("kernel_seconds")) == F.count_if(used), in_kernel).alias(
+            "kernel_seconds_mean"
+        ),
         F.avg(of_used("duration_s")).alias("duration_mean"),
         F.avg(of_used("simulation.load")).alias("runnable_mean"),
         F.count_distinct("variant").alias("variants"),

@@ -62,6 +62,7 @@ def make_record() -> Callable[..., dict]:
             },
             "context_switches": 3,
             "cpu_seconds": 0.9,
+            "kernel_seconds": 0.3,
             "samples": [make_sample(time_s=1.0), make_sample(time_s=1.5)],
             "host": example(HOST, cpu_model="a CPU", cpus_allowed=6, hostname_hash="a host"),
             "commit": "c0ffee",

@@ -47,7 +47,12 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
         "machine": "local",
         "simulated": False,
     }
-    means = {"ns_per_hop_mean": 2.5e7, "context_switches_mean": 3.0, "cpu_seconds_mean": 0.9}
+    means = {
+        "ns_per_hop_mean": 2.5e7,
+        "context_switches_mean": 3.0,
+        "cpu_seconds_mean": 0.9,
+        "kernel_seconds_mean": 0.3,
+    }
     host = {"cpu_model": "a CPU", "cpus_allowed": 6}
     all_used = {
         "failed": 0,
@@ -88,6 +93,27 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
             },
         ],
     )  # fmt: skip
+
+
+def test_time_in_the_kernel_has_a_mean_if_all_runs_have_it(runs_of, make_record, assert_rows):
+    from harness.spark.throughput import throughput
+
+    runs = runs_of(
+        make_record(arm="all", kernel_seconds=0.2),
+        make_record(arm="all", repeat=1, kernel_seconds=0.4),
+        make_record(arm="all", repeat=2, kernel_seconds=None, correct=False),
+        make_record(arm="one is older", kernel_seconds=0.2),
+        make_record(arm="one is older", repeat=1, without="kernel_seconds"),
+        make_record(arm="none", kernel_seconds=None),
+    )
+    assert_rows(
+        throughput(runs),
+        [
+            {"arm": "all", "n": 2, "kernel_seconds_mean": 0.3},
+            {"arm": "one is older", "n": 2, "kernel_seconds_mean": None},
+            {"arm": "none", "n": 1, "kernel_seconds_mean": None},
+        ],
+    )
 
 
 def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(
