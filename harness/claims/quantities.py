@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COUNT_FACTOR = 2.0
-"""Factor to which measured counts of context switches count as known, as the tables have no
-interval for them. A guess, not tuned.
+"""Factor to which measured counts of context switches count as known, and the kernel's CPU time
+over the other, as the tables have no interval for them. A guess, not tuned.
 """
 
 
@@ -263,6 +263,25 @@ def executions_per_switch(cell: WantedCell, arm: str) -> FoundNumber:
     return _of_row(row, _of_counts(_number(row, "submitted_mean", cell) / switches_s, row, cell))
 
 
+def kernel_share(cell: WantedCell, arm: str) -> FoundNumber:
+    """Return the share of the CPU time of the arm's runs in the kernel, 0 .. 1."""
+    row = cell.row(arm)
+    all_s = _number(row, "cpu_seconds_mean", cell)
+    # a simulated call counts where it begins, so perhaps a moment before the window ends
+    kernel_s = min(_number(row, "kernel_seconds_mean", cell), all_s)
+    if all_s == 0:
+        raise Missing(f"{row['arm']} used no CPU time in {cell.wanted.name}")
+    measured = not cell.venue.simulated
+    factor = COUNT_FACTOR if measured else 1.0
+
+    def share(times: float) -> float:
+        """Return the share if the kernel took as many times as much."""
+        return times * kernel_s / (times * kernel_s + all_s - kernel_s)
+
+    ends = (share(1 / factor), share(factor))
+    return _of_row(row, RangedNumber(share(1.0), *ends, int(row["n"]), is_varied=measured))
+
+
 def load(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean number of threads that run or wait for a CPU; of simulated runs with nominal
     constants only.
@@ -386,6 +405,7 @@ def _listed() -> list[Quantity]:
             "tuples executed for each context switch",
             executions_per_switch,
         ),
+        ("kernel_share", "share", "CPU time in the kernel, of all", kernel_share),
         (
             "load",
             "threads",

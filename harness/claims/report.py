@@ -40,16 +40,17 @@ LEGEND = {
 
 EXPLANATION = """\
 Ranges of means over runs are 95 % intervals, and so are those of how far runs differ; of counts of
-context switches it is a factor of two, of latencies from the median to the 99th percentile. A claim
-about several arms, levels or cells is refuted only by wider intervals, which allow for all of them.
-One run has no interval, so a claim that rests on it is open, unless it is simulated: then the value
-decides. Ranges of simulated throughputs are the band: least and greatest mean over the constants of
-machine and software, which were varied together, at some points of a design. The verdict tells at
-how many of these points the claim holds. *Flips within the band*: not at all of them the answer is
-that of the nominal values. *Not varied*: no band for these numbers, as no constant was varied for
-them, or none that was varied matters to any of them. One number is above another if they differ by
-more than 2 %, or what a claim says instead. Latencies that differ by no more than a bucket of their
-histogram, 6.25 %, leave it open."""
+context switches, and of the kernel's CPU time over the other, it is a factor of two, of latencies
+from the median to the 99th percentile. A claim about several arms, levels or cells is refuted only
+by wider intervals, which allow for all of them. One run has no interval, so a claim that rests on
+it is open, unless it is simulated: then the value decides. Ranges of simulated throughputs are the
+band: least and greatest mean over the constants of machine and software, which were varied
+together, at some points of a design. The verdict tells at how many of these points the claim holds.
+*Flips within the band*: not at all of them the answer is that of the nominal values. *Not varied*:
+no band for these numbers, as no constant was varied for them, or none that was varied matters to
+any of them. One number is above another if they differ by more than 2 %, or what a claim says
+instead. Latencies that differ by no more than a bucket of their histogram, 6.25 %, leave it
+open."""
 
 HEADINGS = ("shapes reproduced", "sizes reproduced", "flips within the band", "never settled")
 """Headings of the last columns of the summary."""

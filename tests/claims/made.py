@@ -49,6 +49,8 @@ def arm(
         "band_hi": band[1] if band else None,
         "submitted_mean": None if mean is None else 10 * mean,
         "context_switches_mean": None,
+        "cpu_seconds_mean": None,
+        "kernel_seconds_mean": None,
         "duration_mean": 5.0,
         "runnable_mean": None,
         "level": None,
@@ -85,6 +87,8 @@ def throughput(
         "band_hi",
         "submitted_mean",
         "context_switches_mean",
+        "cpu_seconds_mean",
+        "kernel_seconds_mean",
         "runnable_mean",
     )
     levels = ("level", "level_lo", "level_hi")

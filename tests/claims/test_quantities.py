@@ -213,6 +213,45 @@ def test_switches_need_the_length_of_the_window():
         read(cell, "context_switches", "dedicated")
 
 
+def on_cpus(venue=LOCAL, **row: object):
+    times = {"cpu_seconds_mean": 4.0, "kernel_seconds_mean": 2.0}
+    return one_cell(arm("dedicated", 1000, half=1, **times | row), venue=venue)
+
+
+def test_the_kernels_share_is_known_to_a_factor_of_two_of_it_over_the_rest():
+    for kernel_s, share, low, high in (
+        (0.0, 0.0, 0.0, 0.0),
+        (2.0, 1 / 2, 1 / 3, 2 / 3),
+        (3.0, 3 / 4, 3 / 5, 6 / 7),
+        (4.0, 1.0, 1.0, 1.0),
+    ):
+        found = read(on_cpus(kernel_seconds_mean=kernel_s), "kernel_share", "dedicated")
+        assert (found.value, found.low, found.high) == pytest.approx((share, low, high))
+        assert found.is_varied and not found.is_sampled
+
+
+def test_a_simulated_share_of_the_kernel_is_a_number_without_a_band():
+    found = read(on_cpus(XEON), "kernel_share", "dedicated")
+    assert found == RangedNumber(0.5, 0.5, 0.5, 3, is_varied=False)
+    above = on_cpus(XEON, kernel_seconds_mean=4.01)  # of a window that ends within a call
+    assert read(above, "kernel_share", "dedicated").value == 1.0
+
+
+@pytest.mark.parametrize("column", ["cpu_seconds_mean", "kernel_seconds_mean"])
+def test_the_kernels_share_needs_both_times(column):
+    with pytest.raises(Missing, match=f"dedicated has no {column} in pipeline, cost 1"):
+        read(on_cpus(**{column: None}), "kernel_share", "dedicated")
+    old = on_cpus()
+    old.throughput.drop(columns=column, inplace=True)
+    with pytest.raises(Missing, match=f"dedicated has no {column}"):
+        read(old, "kernel_share", "dedicated")
+
+
+def test_without_cpu_time_there_is_no_share_of_it():
+    with pytest.raises(Missing, match="dedicated used no CPU time in pipeline, cost 1"):
+        read(on_cpus(cpu_seconds_mean=0.0), "kernel_share", "dedicated")
+
+
 def test_the_load_is_known_of_simulated_runs_only():
     assert (
         read(

@@ -8,7 +8,7 @@ import pytest
 
 from harness.claims import report
 from harness.claims import tables as tables_module
-from harness.claims.claim import Claim
+from harness.claims.claim import Claim, chosen
 from harness.claims.evaluate import ClaimVerdict, Sensitivity, evaluate
 from harness.claims.evidence import Wanted
 from harness.claims.predicate import Term
@@ -81,6 +81,44 @@ def test_a_claim_that_holds_where_there_are_cells_is_reproduced_in_part():
     [result] = evaluate([claim(machines=("xeon",))], tables(on(XEON, c1=pair(20))))
     assert result.verdict is ClaimVerdict.IN_PART
     assert result.why == "no cell pipeline, cost 100 in pldi17_fig9"
+
+
+SPINS, STILL = "p17-5.2-spins-in-kernel", "p17-5.2-still-spins-in-kernel"
+
+
+@pytest.mark.parametrize(
+    ("name", "venue", "share", "verdict"),
+    [
+        (SPINS, LOCAL, 0.7, ClaimVerdict.REPRODUCED),
+        (SPINS, LOCAL, 0.6, ClaimVerdict.UNDECIDED),
+        (SPINS, LOCAL, 0.3, ClaimVerdict.NOT_REPRODUCED),
+        (SPINS, LOCAL, None, ClaimVerdict.NO_DATA),
+        (SPINS, XEON, 0.6, ClaimVerdict.REPRODUCED),
+        (SPINS, XEON, 0.4, ClaimVerdict.NOT_REPRODUCED),
+        (SPINS, XEON, None, ClaimVerdict.NO_DATA),
+        (STILL, LOCAL, 0.45, ClaimVerdict.REPRODUCED),
+        (STILL, LOCAL, 0.1, ClaimVerdict.NOT_REPRODUCED),
+        (STILL, XEON, 0.3, ClaimVerdict.REPRODUCED),
+        (STILL, XEON, 0.2, ClaimVerdict.NOT_REPRODUCED),
+    ],
+)
+def test_dedicated_spins_in_the_kernel_if_enough_of_its_cpu_time_is_there(
+    name, venue, share, verdict
+):
+    [asked] = chosen([name])
+    kernel_s = None if share is None else 5.0 * share
+    times = {"cpu_seconds_mean": 5.0, "kernel_seconds_mean": kernel_s}
+    held = {
+        cell_name("data-parallel", width=1000, cost=wanted.parameters["cost"]): [
+            arm("dedicated", 10, half=1, **times)
+        ]
+        for wanted in asked.cells
+    }
+    results = evaluate([asked], tables(throughput(held, venue)))
+    [result] = [each for each in results if each.machine == venue.name]
+    assert (result.verdict, result.beside) == (verdict, venue == LOCAL)
+    if share is None:
+        assert "dedicated has no kernel_seconds_mean in data-parallel" in result.why
 
 
 def sized(operators, **other):
