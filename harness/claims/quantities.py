@@ -405,7 +405,7 @@ def _listed() -> list[Quantity]:
             "tuples executed for each context switch",
             executions_per_switch,
         ),
-        ("kernel_share", "share", "CPU time in the kernel, of all", kernel_share),
+        ("kernel_share", "share", "share of the CPU time in the kernel", kernel_share),
         (
             "load",
             "threads",

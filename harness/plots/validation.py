@@ -189,8 +189,10 @@ def _groups(known: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     for column in GROUPS:
         values = known[column].unique()
         for value in style.in_order(values, orders[column]) if column in orders else sorted(values):
-            number = style.whole(value) if value else "own"  # of an application
-            name = value if column in orders else f"{column} {number}"
+            if column in orders:
+                name = value
+            else:
+                name = f"{column} {style.whole(value) if value else 'own'}"  # of an application
             yield name, known[known[column] == value]
 
 
