@@ -1,4 +1,4 @@
-"""Drives a law through a scenario: its decision is the configuration of the next period."""
+"""Closed loop of a law and a scenario: each decision is the configuration of the next period."""
 
 from __future__ import annotations
 
@@ -10,39 +10,37 @@ from harness.elasticity import Decision, Law
 
 @dataclass(frozen=True)
 class RunCourse:
-    """Course of a run: one entry a period; the configurations are those in which the periods
-    passed."""
+    """Course of a run, with one entry for each period."""
 
-    configurations: list[Configuration] = field(default_factory=list)
+    configurations: list[Configuration] = field(default_factory=list)  # during the period
     throughputs: list[float] = field(default_factory=list)  # as measured, with noise [tuples/s]
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)  # at the end of the period
 
     @property
     def levels(self) -> list[int]:
-        """Thread levels, one a period."""
+        """Thread levels, one for each period."""
         return [each.threads for each in self.configurations]
 
 
 def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> RunCourse:
     """Return the course of a run.
 
-    `begin`: the first configuration; None: the law's first level alone.
+    `begin`: the first configuration; None: the first level of the law, without queues or replicas.
     """
-    configuration, observe, trace = (
-        begin or Configuration(law.bounds.start),
-        scenario.observer(),
-        RunCourse(),
-    )
+    configuration = begin or Configuration(law.bounds.start)
+    observe = scenario.observer()
+    course = RunCourse()
     for period in range(scenario.periods):
         reading = observe(period, configuration)
-        trace.configurations.append(configuration)
-        trace.throughputs.append(reading.throughput)
-        trace.decisions.append(law.step(scenario.told(law, period, reading)))
-        configuration = configuration.after(trace.decisions[-1])
-    return trace
+        decision = law.step(scenario.completed(law, period, reading))
+        course.configurations.append(configuration)
+        course.throughputs.append(reading.throughput)
+        course.decisions.append(decision)
+        configuration = configuration.after(decision)
+    return course
 
 
 def trace_of(name: str, scenario: Scenario) -> RunCourse:
-    """Return a contestant's run. Raise UserError for an unknown name."""
+    """Return the course of a contestant's run. Raise UserError for an unknown name."""
     law, begin = scenario.contestant(name)
     return run(law, scenario, begin)

@@ -1,7 +1,7 @@
-"""Arithmetic in users' curves: the level `n`, comparisons, `a if condition else b`, and the
-functions below.
+"""Arithmetic expressions of users' curves.
 
-Nothing else is evaluated.
+They consist of the level `n`, numbers, operators, comparisons, `a if condition else b` and the
+functions below. Nothing else is evaluated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from harness.bench.checks import shown
 from harness.errors import UserError
 
-MAX_EXPRESSION = 500  # characters
+MAX_CHARACTERS = 500
 
 FUNCTIONS: dict[str, Callable[..., float]] = {
     "min": min,
@@ -36,7 +36,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    # floats: a power of whole numbers could fill the memory
+    # floats, since a power of large integers could fill the memory
     ast.Pow: lambda base, power: float(base) ** float(power),
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -50,53 +50,57 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 class Expression:
-    """Function of the level, from a text. Raise UserError naming `at`, the rule and the text."""
+    """Function of the level, from a text.
+
+    Raise UserError if the text is no such expression. `at`: name of its place in the user's file,
+    with which messages begin.
+    """
 
     def __init__(self, at: str, text: str) -> None:
         self._at = at
-        if len(text) > MAX_EXPRESSION:
-            raise UserError(f"{at} must have at most {MAX_EXPRESSION} characters, not {len(text)}")
+        if len(text) > MAX_CHARACTERS:
+            raise UserError(f"{at} must have at most {MAX_CHARACTERS} characters, not {len(text)}")
         try:
-            with warnings.catch_warnings():  # refuse text that Python only warns of, such as 1if
+            with warnings.catch_warnings():  # also refuse what Python only warns of, such as 1if
                 warnings.simplefilter("error")
                 self._body = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise UserError(f"{at} must be an expression of n, not {shown(text)}") from None
         for node in ast.walk(self._body):
-            if not self._allows(node):
+            if not _is_allowed(node):
                 what = getattr(node, "id", type(node).__name__)
                 words = f"n, numbers, arithmetic, comparisons, if-else and {', '.join(FUNCTIONS)}"
                 raise UserError(f"{at} may hold {words} only, not {what!r}")
 
     def __call__(self, level: int) -> float:
-        """Return the value at a level. Raise UserError where there is none."""
+        """Return the value at a level. Raise UserError if it has none, as 1 / 0."""
         try:
             return float(_value(self._body, level))
         except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
             raise UserError(f"{self._at} has no value at level {level}: {error}") from None
 
-    def _allows(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Constant):
-            return (
-                isinstance(node.value, (int, float))
-                and not isinstance(node.value, bool)
-                and abs(node.value) < 1e300
-            )
-        if isinstance(node, ast.Name):
-            return node.id == "n" or node.id in FUNCTIONS
-        if isinstance(node, ast.Call):
-            return (
-                isinstance(node.func, ast.Name)
-                and node.func.id in FUNCTIONS
-                and not node.keywords
-                and bool(node.args)
-            )
-        if isinstance(node, ast.Compare):
-            return len(node.ops) == 1
+
+def _is_allowed(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
         return (
-            isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Load))
-            or type(node) in OPERATORS
+            isinstance(node.value, (int, float))
+            and not isinstance(node.value, bool)
+            and abs(node.value) < 1e300
         )
+    if isinstance(node, ast.Name):
+        return node.id == "n" or node.id in FUNCTIONS
+    if isinstance(node, ast.Call):
+        return (
+            isinstance(node.func, ast.Name)
+            and node.func.id in FUNCTIONS
+            and not node.keywords
+            and bool(node.args)
+        )
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1
+    return (
+        isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Load)) or type(node) in OPERATORS
+    )
 
 
 def _value(node: ast.expr, level: int) -> Any:

@@ -149,8 +149,8 @@ class Scenario(ABC):
         )
         return law, Configuration(law.bounds.start, replicas=replicas)
 
-    def told(self, law: Law, period: int, reading: Reading) -> Reading:
-        """Return a reading with what this law gets besides; by default nothing."""
+    def completed(self, law: Law, period: int, reading: Reading) -> Reading:
+        """Return a reading with further fields that this law needs; by default there are none."""
         return reading
 
     def scored(self) -> list[tuple[int, int]]:

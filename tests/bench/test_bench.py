@@ -113,9 +113,9 @@ def test_laws_that_cannot_search_take_part_and_are_told_what_they_need():
 def test_only_laws_that_need_a_target_are_told_one():
     scenario = some(1)[0]
     observed = scenario.observer()(0, Configuration(1))
-    assert scenario.told(make_law("millrace", scenario.bounds), 0, observed).target is None
+    assert scenario.completed(make_law("millrace", scenario.bounds), 0, observed).target is None
     ds2, _ = scenario.contestant("ds2")
-    assert scenario.told(ds2, 0, observed).target == scenario.best(0).throughput
+    assert scenario.completed(ds2, 0, observed).target == scenario.best(0).throughput
 
 
 def test_a_law_that_curves_do_not_know_is_refused():

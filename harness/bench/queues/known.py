@@ -24,12 +24,12 @@ FOLDER = kept("build") / "oracles"
 
 def best_known(question: object, ask: Callable[[], BestPlacement]) -> BestPlacement:
     """Return the answer to a question, which its `repr` identifies; `ask` computes it."""
-    name = hashlib.sha256(f"{_ground()} {question!r}".encode()).hexdigest()[:24]
+    name = hashlib.sha256(f"{_code_digest()} {question!r}".encode()).hexdigest()[:24]
     file = FOLDER / f"{name}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
-        kept = json.loads(file.read_text())
+        stored = json.loads(file.read_text())
         return BestPlacement(
-            float(kept["throughput"]), int(kept["threads"]), frozenset(kept["queued"])
+            float(stored["throughput"]), int(stored["threads"]), frozenset(stored["queued"])
         )
     best = ask()
     answer = {
@@ -43,7 +43,7 @@ def best_known(question: object, ask: Callable[[], BestPlacement]) -> BestPlacem
     return best
 
 
-def of_answers() -> frozenset[Path]:
+def answer_files() -> frozenset[Path]:
     """Return the files that answers depend on, with the topologies, machines and software that the
     library names."""
     modules = (
@@ -53,6 +53,6 @@ def of_answers() -> frozenset[Path]:
 
 
 @functools.cache
-def _ground() -> str:
+def _code_digest() -> str:
     """Return a digest of the files that answers depend on."""
-    return digest(of_answers())
+    return digest(answer_files())

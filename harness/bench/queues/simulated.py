@@ -1,13 +1,13 @@
-"""Scenarios on the simulator in place of surfaces, to check the bench's results without its
-formula.
+"""Scenarios on the simulator in place of surfaces, to check the results of the bench without its
+formulas.
 
-There is no oracle: the contestant with the highest throughput is the best, and `hand-placed` is the
-best by the surface.
+There is no oracle: the contestant with the highest throughput counts as the best. `hand-placed` is
+the placement that is best by the surface.
 
-Throughputs of periods vary without any added noise: a source fills queues for a while and waits for
-a while. So each scenario first runs with fixed queues. Its period is the shortest one in which
-throughput varies by at most `MAX_QUIET_NOISE`. If none of those tried is long enough, the row says
-how noisy the scenario is.
+Throughput varies from period to period without any added noise: a source fills queues for a while
+and then waits for a while. So each scenario first runs with fixed queues. Its period is the
+shortest one in which throughput varies by at most `MAX_QUIET_NOISE`. If none of those tried is long
+enough, the row says how noisy the scenario is.
 """
 
 from __future__ import annotations
@@ -38,17 +38,15 @@ from harness.measurement.laws import pool_law
 from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel
 
 PERIODS = 80
-PERIOD_S = 0.002  # least virtual length of a period, as in the elastic runs of the simulator
-# Least tuples of a source in a period, by the surface: the content of queues is to be a small part
-# of them.
+MIN_PERIOD_S = 0.002  # in virtual time, as in the elastic runs of the simulator
+# tuples of a source in a period, by the surface: queues should hold a small part of them
 MIN_SOURCE_TUPLES = 8000
-# lengths of a period that are tried, as multiples of the shortest
-PERIOD_MULTIPLES = (1, 2, 4, 8, 16)
-# shortest periods before the measurement; periods of each length that are measured
-FILLING_PERIODS, MEASURED_PERIODS = 32, 16
-# Capacity of a queue of IBM Streams: a thread takes as many tuples in a turn, and a period is to
-# have many turns.
-QUEUE = 100
+PERIOD_MULTIPLES = (1, 2, 4, 8, 16)  # lengths that are tried, in shortest periods
+FILLING_PERIODS = 32  # shortest periods that pass before noise is measured
+MEASURED_PERIODS = 16  # periods of each length over which noise is measured
+# tuples that a queue of IBM Streams holds: a thread takes as many in a turn, and a period should
+# have many turns
+STREAMS_QUEUE_CAPACITY = 100
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
 SIMULABLE_WORDS = (
     f"without noise and phases, with at most {MAX_OPERATORS} operators and {MAX_CPUS} CPUs"
@@ -57,14 +55,10 @@ SIMULABLE_WORDS = (
 
 @dataclass(frozen=True)
 class SamplingPeriod:
-    """Length of a scenario's periods and their noise.
+    """Length of a scenario's periods and their noise."""
 
-    `length_s`: virtual time [s]. `noise`: highest relative standard deviation of throughput from
-    period to period.
-    """
-
-    length_s: float
-    noise: float
+    length_s: float  # in virtual time
+    noise: float  # highest relative standard deviation of throughput from period to period
 
 
 def simulable(scenarios: Iterable[QueueScenario], count: int) -> list[QueueScenario]:
@@ -99,8 +93,10 @@ def period_of(scenario: QueueScenario) -> SamplingPeriod:
     """
     best, every = scenario.best(0), frozenset(range(len(scenario.layout.ports)))
     cpus = scenario.world.cpus
-    shortest = max(PERIOD_S, MIN_SOURCE_TUPLES * scenario.surface(0).submitted / best.throughput)
-    longer, noise = PERIOD_MULTIPLES[0], 0.0
+    shortest_s = max(
+        MIN_PERIOD_S, MIN_SOURCE_TUPLES * scenario.surface(0).submitted / best.throughput
+    )
+    multiple, noise = PERIOD_MULTIPLES[0], 0.0
     for queued, level in (
         (best.queued, best.threads),
         (every, max(1, round(math.sqrt(cpus)))),
@@ -110,29 +106,29 @@ def period_of(scenario: QueueScenario) -> SamplingPeriod:
         engine.start()
         try:
             _place(engine, scenario, queued)
-            engine.sample(FILLING_PERIODS * shortest)
-            longer, varies = _steady(engine, shortest, longer)
-            noise = max(noise, varies)
+            engine.sample(FILLING_PERIODS * shortest_s)
+            multiple, variation = _steady_multiple(engine, shortest_s, multiple)
+            noise = max(noise, variation)
         finally:
             engine.stop(drain=False, timeout_s=1.0)
-    return SamplingPeriod(longer * shortest, noise)
+    return SamplingPeriod(multiple * shortest_s, noise)
 
 
-def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
+def _steady_multiple(engine: Engine, shortest_s: float, least: int) -> tuple[int, float]:
     """Return the first of `PERIOD_MULTIPLES`, from `least` on, in which throughput varies little,
     or the last one; and the variation."""
     rates: list[float] = []
-    varies = math.inf
-    for times in PERIOD_MULTIPLES[PERIOD_MULTIPLES.index(least) :]:
-        while len(rates) < MEASURED_PERIODS * times:
-            rates.append(_rate(engine.sample(shortest)))
-        varies = _varies(rates, times)
-        if varies <= MAX_QUIET_NOISE:
-            return times, varies
-    return PERIOD_MULTIPLES[-1], varies
+    variation = math.inf
+    for multiple in PERIOD_MULTIPLES[PERIOD_MULTIPLES.index(least) :]:
+        while len(rates) < MEASURED_PERIODS * multiple:
+            rates.append(_rate(engine.sample(shortest_s)))
+        variation = _variation(rates, multiple)
+        if variation <= MAX_QUIET_NOISE:
+            return multiple, variation
+    return PERIOD_MULTIPLES[-1], variation
 
 
-def _varies(rates: Sequence[float], times: int) -> float:
+def _variation(rates: Sequence[float], times: int) -> float:
     """Return the relative standard deviation of means of `times` rates each; its highest possible
     value if no tuple passed."""
     means = [
@@ -144,9 +140,9 @@ def _varies(rates: Sequence[float], times: int) -> float:
 def run(
     name: str, scenario: QueueScenario, periods: int = PERIODS, period: SamplingPeriod | None = None
 ) -> RunCourse:
-    """Return a contestant's run on the simulator; `period`: see `period_of`.
+    """Return the course of a contestant's run on the simulator.
 
-    Raise UserError for an unknown name.
+    `period`: by default that of `period_of`. Raise UserError for an unknown name.
     """
     check_name(name, Decides.QUEUES)
     cpus = scenario.world.cpus
@@ -170,7 +166,7 @@ def run(
     try:
         if best is not None:
             _place(engine, scenario, best.queued)
-        return _passed(engine, controller, scenario, period_s, periods, name == "dedicated")
+        return _course(engine, controller, scenario, period_s, periods, name == "dedicated")
     finally:
         engine.stop(drain=False, timeout_s=1.0)
 
@@ -182,7 +178,7 @@ def _graph(scenario: QueueScenario) -> Graph:
 def _engine(scenario: QueueScenario, model: Model) -> Engine:
     machine, software = machine_of(scenario.world), load_software(scenario.world.software)
     if software["how.queue_capacity"] and not isinstance(model, Manual):
-        model = replace(model, queue_capacity=QUEUE)
+        model = replace(model, queue_capacity=STREAMS_QUEUE_CAPACITY)
     on = Described(machine, software)
     layout = lay_out(_graph(scenario), model, on)
     return engine_of(layout, on, profile=True, seed=scenario.graph_seed)
@@ -206,7 +202,7 @@ def machine_of(world: QueueWorld) -> Machine:
     return replace(machine, **size, smt=world.smt)
 
 
-def _passed(
+def _course(
     engine: Engine,
     controller: Controller,
     scenario: QueueScenario,
@@ -214,20 +210,21 @@ def _passed(
     periods: int,
     dedicated: bool,
 ) -> RunCourse:
+    """Run so many periods, and return their course."""
     place_of = {port: place for place, port in enumerate(scenario.layout.ports)}
-    done = RunCourse()
+    course = RunCourse()
     for _ in range(periods):
         sample = engine.sample(period_s)
         queued = frozenset(
             place_of.values() if dedicated else (place_of[port] for port in engine.queued())
         )
-        done.configurations.append(
+        course.configurations.append(
             Configuration(max(1, sample.threads_requested), queued, dedicated=dedicated)
         )
-        done.throughputs.append(_rate(sample))
+        course.throughputs.append(_rate(sample))
         if controller.controls:
             controller.see(sample)
-    return done
+    return course
 
 
 def _rate(sample: Sample) -> float:
@@ -236,15 +233,14 @@ def _rate(sample: Sample) -> float:
 
 
 def _row(
-    law: str, scenario: QueueScenario, done: RunCourse, best: RunCourse, top: float, noise: float
+    law: str, scenario: QueueScenario, course: RunCourse, best: RunCourse, top: float, noise: float
 ) -> Row:
-    where = done.configurations
-    settled, last = settled_at(where), best.configurations[-1]
-    after = where[settled if settled < len(where) else -SETTLED_PERIODS :]
-    accuracy, threads = (
-        fmean(done.throughputs[-SETTLED_PERIODS:]) / top,
-        fmean(each.used for each in after),
-    )
+    """Return the row of a run; `top`: throughput of the best run once it has settled [tuples/s]."""
+    passed = course.configurations
+    settled, last = settled_at(passed), best.configurations[-1]
+    after = passed[settled if settled < len(passed) else -SETTLED_PERIODS :]
+    accuracy = fmean(course.throughputs[-SETTLED_PERIODS:]) / top
+    threads = fmean(each.used for each in after)
     numbers = Score(
         best_throughput=top,
         best_threads=last.used,
@@ -253,13 +249,13 @@ def _row(
         settled_parts=fmean(each.parts for each in after),
         accuracy=accuracy,
         settling=float(settled),
-        overshoot=climbed([each.used for each in where]) / last.used,
-        parts_overshoot=climbed([each.parts for each in where]) / max(1, last.parts),
+        overshoot=climbed([each.used for each in passed]) / last.used,
+        parts_overshoot=climbed([each.parts for each in passed]) / max(1, last.parts),
         changes=50.0 * sum(one != other for one, other in pairwise(after)) / len(after),
-        regret=1.0 - fmean(done.throughputs) / top,
+        regret=1.0 - fmean(course.throughputs) / top,
         phases=((accuracy, threads),),
         rates=(accuracy * top,),
     )
     return as_row(
-        law, scenario, done, numbers, event="", noise=noise, periods=len(where), simulated=True
+        law, scenario, course, numbers, event="", noise=noise, periods=len(passed), simulated=True
     )

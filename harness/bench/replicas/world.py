@@ -42,17 +42,14 @@ QUEUE_BATCHES = 50  # a queue's capacity in batches, for how often it is full. A
 
 @dataclass(frozen=True)
 class StationaryState:
-    """Stationary state. `useful`: mean threads that execute each operator.
-
-    `full`: share of time, by input port.
-    """
+    """State of the graph once it no longer changes, without noise."""
 
     rate: float  # tuples/s of each source
-    capacity: float  # the same without the target
-    useful: Vector
-    full: Vector
-    utilisation: float
-    latency_s: float
+    capacity: float  # tuples/s of each source without the target
+    useful: Vector  # mean number of threads that execute each operator
+    full: Vector  # by input port: share of time for which its queue is full
+    utilisation: float  # share of the threads that execute operators, 0 .. 1
+    latency_s: float  # length of all queues and busy threads, over the rate (Little)
 
 
 @dataclass(frozen=True)
@@ -77,9 +74,7 @@ class ReplicaWorld:
         return np.array(self.layout.tuples), np.array(self.costs), np.array(self.serial)
 
     def work(self, threads: int, replicas: Vector) -> Vector:
-        """Return the work of each operator for each tuple that each source sends [thread
-        seconds].
-        """
+        """Return the work of each operator [thread seconds per tuple of each source]."""
         tuples, costs, serial = self._vectors
         slow = (1.0 + self.contention * (min(threads, self.cores) - 1)) * max(
             1.0, threads / self.cores
@@ -95,6 +90,7 @@ class ReplicaWorld:
         return self._capacity(threads, replicas, self.work(threads, replicas))
 
     def _capacity(self, threads: int, replicas: Vector, work: Vector) -> float:
+        # least seconds per tuple that each operator, and all threads together, allow
         limits = np.append(work / replicas, work.sum() / (threads * (1.0 - self.scheduling)))
         most = limits.max()
         rate = 1.0 / (most * float(((limits / most) ** SHARPNESS).sum()) ** (1.0 / SHARPNESS))
@@ -103,38 +99,39 @@ class ReplicaWorld:
 
     def rate(self, threads: int, replicas: Vector) -> float:
         """Return the tuples/s that each source sends."""
-        capacity = self.capacity(threads, replicas)
+        return self._paced(self.capacity(threads, replicas))
+
+    def _paced(self, capacity: float) -> float:
         return capacity if self.target is None else min(self.target, capacity)
 
     def state(self, threads: int, replicas: Vector) -> StationaryState:
         """Return the state that a reading shows, without noise."""
         work = self.work(threads, replicas)
         capacity = self._capacity(threads, replicas, work)
-        rate = capacity if self.target is None else min(self.target, capacity)
+        rate = self._paced(capacity)
         useful = rate * work
         loads = self._loads(threads, replicas, work)
-        lengths = float(np.array([_length(load) for load in loads]).sum())
+        lengths = float(np.array([_mean_length(load) for load in loads]).sum())
         return StationaryState(
             rate=rate,
             capacity=capacity,
             useful=useful,
-            full=np.array([_full(load) for load in loads]),
+            full=np.array([_full_share(load) for load in loads]),
             utilisation=min(1.0, float(useful.sum()) / threads),
             latency_s=(lengths + float(useful.sum())) / rate if rate > 0.0 else 0.0,
         )
 
     def _loads(self, threads: int, replicas: Vector, work: Vector) -> Vector:
-        """Return the load of each input port: the rate that all before it could send over the rate
-        that all behind it could take."""
-        able = replicas / work
+        """Return the load of each input port: the rate at which the operators before it could send,
+        over the rate at which those behind it could take."""
+        rates = replicas / work  # of each operator alone [tuples/s of each source]
         together = threads * (1.0 - self.scheduling) / float(work.sum())
         # too few threads: each operator gets its share, the heaviest too little
-        able *= min(1.0, together / float(able.min()))
-        before, behind = able.copy(), able.copy()
+        rates *= min(1.0, together / float(rates.min()))
+        before, behind = rates.copy(), rates.copy()
         if self.target is not None:
-            before[list(self.layout.sources)] = np.minimum(
-                self.target, able[list(self.layout.sources)]
-            )
+            sources = list(self.layout.sources)
+            before[sources] = np.minimum(self.target, rates[sources])
         for link in self.layout.links:
             before[link.target] = min(before[link.target], before[link.source])
         for link in reversed(self.layout.links):
@@ -145,7 +142,7 @@ class ReplicaWorld:
         return loads
 
 
-def _full(load: float) -> float:
+def _full_share(load: float) -> float:
     """Return the share of time for which a queue of `QUEUE_BATCHES` is full."""
     if abs(load - 1.0) < 1e-6:
         return 1.0 / (QUEUE_BATCHES + 1.0)
@@ -154,12 +151,12 @@ def _full(load: float) -> float:
     return (1.0 - load) * load**QUEUE_BATCHES / (1.0 - load ** (QUEUE_BATCHES + 1.0))
 
 
-def _length(load: float) -> float:
-    """Return the mean length of a queue of `QUEUE_BATCHES`."""
+def _mean_length(load: float) -> float:
+    """Return the mean length of a queue of `QUEUE_BATCHES`, in batches."""
     if abs(load - 1.0) < 1e-6:
         return QUEUE_BATCHES / 2.0
     if load > 1.0:
-        return QUEUE_BATCHES - _length(1.0 / load)
+        return QUEUE_BATCHES - _mean_length(1.0 / load)
     return load / (1.0 - load) - (QUEUE_BATCHES + 1.0) * load ** (QUEUE_BATCHES + 1.0) / (
         1.0 - load ** (QUEUE_BATCHES + 1.0)
     )

@@ -183,8 +183,8 @@ class ThreadScenario(any_scenario.Scenario):
         law = make_law(name, self.bounds, settings=settings, layout=layout)
         return law, Configuration(law.bounds.start)
 
-    def told(self, law: Law, period: int, reading: Reading) -> Reading:
-        """Return the reading with what a law needs that no curve shows."""
+    def completed(self, law: Law, period: int, reading: Reading) -> Reading:
+        """Return the reading with the fields that a law needs and no curve shows."""
         if "target" in law.NEEDS:
             done, busy = reading.throughput * PERIOD_S, reading.utilisation or 0.0
             return replace(

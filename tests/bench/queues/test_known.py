@@ -35,13 +35,13 @@ def test_another_question_has_another_answer():
 
 def test_other_code_is_another_question(monkeypatch):
     best_known("question", lambda: ANSWER)
-    monkeypatch.setattr(known, "_ground", lambda: "changed")
+    monkeypatch.setattr(known, "_code_digest", lambda: "changed")
     with pytest.raises(AssertionError, match="asked again"):
         best_known("question", never)
 
 
 def test_answers_depend_on_graphs_and_profiles_that_scenarios_name_and_on_no_law():
-    read = {file.relative_to(ROOT).as_posix() for file in known.of_answers()}
+    read = {file.relative_to(ROOT).as_posix() for file in known.answer_files()}
     assert {
         "topologies/pipeline.py",
         "harness/applications/login_failures.py",

@@ -16,7 +16,7 @@ from harness.bench.queues.simulated import (
     MAX_OPERATORS,
     PERIOD_MULTIPLES,
     _row,
-    _varies,
+    _variation,
     machine_of,
     period_of,
     rows_of,
@@ -90,8 +90,8 @@ STREAMS = replace(SMALL, world=QueueWorld("local", "streams-4.2", 4))
 
 @pytest.mark.parametrize("model", [Dedicated(), Dynamic(2), Multilevel()])
 def test_queues_of_ibm_streams_hold_a_small_part_of_a_period(model):
-    assert simulated._engine(STREAMS, model).queue_capacity == simulated.QUEUE
-    assert simulated._engine(SMALL, model).queue_capacity > simulated.QUEUE
+    assert simulated._engine(STREAMS, model).queue_capacity == simulated.STREAMS_QUEUE_CAPACITY
+    assert simulated._engine(SMALL, model).queue_capacity > simulated.STREAMS_QUEUE_CAPACITY
 
 
 @pytest.mark.slow
@@ -121,9 +121,9 @@ def test_throughput_is_to_be_steady_with_the_best_queues_and_with_all_of_them(mo
 
 
 def test_what_varies_from_one_period_to_the_next_is_the_mean_of_as_many_rates_as_it_is_long():
-    assert _varies([1.0, 3.0] * 4, 1) == pytest.approx(0.5345, abs=1e-4)
-    assert _varies([1.0, 3.0] * 4, 2) == 0.0
-    assert _varies([0.0] * 4, 1) == _varies([0.0, 9.0, 0.0, 0.0], 1) == math.sqrt(4)
+    assert _variation([1.0, 3.0] * 4, 1) == pytest.approx(0.5345, abs=1e-4)
+    assert _variation([1.0, 3.0] * 4, 2) == 0.0
+    assert _variation([0.0] * 4, 1) == _variation([0.0, 9.0, 0.0, 0.0], 1) == math.sqrt(4)
 
 
 def test_a_row_says_how_noisy_its_scenario_is(usual):
