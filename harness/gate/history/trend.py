@@ -1,16 +1,16 @@
-"""Series of a history: a cell on a host, in the order of time, with its changes of level and the
-trend since the last one.
+"""Series of a history: the results of a cell on a host, in the order of time, with the changes of
+their level and the trend since the last change.
 
-Hosts stay apart: numbers of two hosts (`harness.gate.host_key`) are never in one series unless
-`join_hosts` asks for it, and such a series says so. A result counts if head gave numbers that can
-be trusted: its results were not wrong, and the control had not failed. Other results are kept and
-drawn, but do not affect any level, change or trend.
+Results of two hosts (`harness.gate.host_key`) are never in one series unless `join_hosts` asks for
+it, and such a series says so. A result counts if head gave numbers that can be trusted: its results
+were not wrong, and the control had not failed. Other results are kept and drawn, but do not affect
+any level, change or trend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -25,25 +25,22 @@ RESULTS_PER_TREND = 10  # results over which a trend is stated
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level by `point.ratio`: after the result `before` and up to the result `after`
-    (rows of the series)."""
+    """A change of level between two results that follow each other in the series."""
 
     point: ChangePoint
-    before: pd.Series
-    after: pd.Series
+    before: pd.Series  # row of the last result before it
+    after: pd.Series  # row of the first result after it
     worse: bool
 
     @property
     def another_host(self) -> bool:
-        """True if the two results beside it are of two hosts, which happens only in a joined
-        series."""
+        """True if the two results are of two hosts, which happens only in a joined series."""
         return self.before["host_key"] != self.after["host_key"]
 
 
 @dataclass(frozen=True)
 class CellHistory:
-    """Results of a cell on a host, or on several joined hosts. `rows`: all of them; `counted`:
-    those that can be trusted."""
+    """Results of a cell on a host, or on several joined hosts."""
 
     suite: str
     cell: str
@@ -51,13 +48,13 @@ class CellHistory:
     unit: str
     lower_is_better: bool
     hosts: tuple[str, ...]
-    rows: pd.DataFrame
-    counted: pd.DataFrame
-    changes: tuple[Change, ...] = field(default=())
+    rows: pd.DataFrame  # all results
+    counted: pd.DataFrame  # those that can be trusted
+    changes: tuple[Change, ...] = ()
     level: float | None = None  # [unit] median of the results since the last change
     level_results: int = 0  # number of results since the last change
-    # ratio over RESULTS_PER_TREND results since then; 1: no significant trend; None: too few
-    # results
+    # growth since then, as a ratio over RESULTS_PER_TREND results; 1: none that is significant;
+    # None: too few results
     trend: float | None = None
 
     @property
@@ -71,15 +68,17 @@ class CellHistory:
         return f"{len(self.hosts)} HOSTS JOINED" if self.joined else self.hosts[0]
 
     def is_worse(self, ratio: float) -> bool:
-        """True if a ratio of later over earlier values is bad news."""
-        return (ratio > 1) == self.lower_is_better
+        """Return True if a ratio of later over earlier values is a change for the worse."""
+        return _is_worse(ratio, self.lower_is_better)
 
 
 def series_of(
     table: pd.DataFrame, *, join_hosts: bool = False, alpha: float = ALPHA
 ) -> list[CellHistory]:
-    """Return the series of a history (`store.read`), by suite, cell and host. `alpha` holds for
-    each of them."""
+    """Return the series of a history (`store.read`), by suite, cell and host.
+
+    `alpha`: level of significance of the changes, and of the trend, of each series.
+    """
     median = table["head_median"]
     # an infinite median is as useless as a missing one
     table = table.assign(head_median=median.where(np.isfinite(median)))
@@ -116,18 +115,24 @@ def _changes(
 ) -> Iterator[Change]:
     for point in points:
         before, after = counted.iloc[point.index - 1], counted.iloc[point.index]
-        yield Change(point, before, after, worse=(point.ratio > 1) == lower_is_better)
+        yield Change(point, before, after, worse=_is_worse(point.ratio, lower_is_better))
+
+
+def _is_worse(ratio: float, lower_is_better: bool) -> bool:
+    return (ratio > 1) == lower_is_better
 
 
 def trend(values: np.ndarray, alpha: float = ALPHA) -> float | None:
-    """Return the growth of values over `RESULTS_PER_TREND` results, as a ratio: from the slope of
-    Theil and Sen over their logarithms, or 1 if Kendall's test finds no trend at `alpha`. None for
-    fewer than `MIN_FOR_TREND` values."""
+    """Return the growth of positive values over `RESULTS_PER_TREND` results, as a ratio.
+
+    It follows from the slope of Theil and Sen over the logarithms of the values, or is 1 if
+    Kendall's test finds no trend at `alpha`. None for fewer than `MIN_FOR_TREND` values.
+    """
     from scipy.stats import kendalltau, theilslopes
 
     if len(values) < MIN_FOR_TREND:
         return None
-    places = np.arange(len(values))
-    if np.ptp(values) == 0 or kendalltau(places, values).pvalue > alpha:
+    numbers = np.arange(len(values))
+    if np.ptp(values) == 0 or kendalltau(numbers, values).pvalue > alpha:
         return 1.0
-    return float(np.exp(RESULTS_PER_TREND * theilslopes(np.log(values), places).slope))
+    return float(np.exp(RESULTS_PER_TREND * theilslopes(np.log(values), numbers).slope))

@@ -1,8 +1,7 @@
-"""Samples the stacks of all threads of a Python process, from its start, for `gate --explain`.
+"""Sampler of the stacks of all threads of a Python process, from its start, for `gate --explain`.
 
-It is loaded by the programs that are explained, so it must run under any Python 3 and imports
-nothing of ours. A stack counts as long as the time since the sample before. The thread that samples
-is itself left out.
+The explained programs load it, so it must run under any Python 3 and imports nothing of this
+project. Each stack gets the time since the previous sample. The sampling thread itself is left out.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ Frame = "tuple[str, str, int]"
 
 
 class Sampler:
-    """A thread that samples; `prefix` begins the name of the file, its process's id ends it."""
+    """A thread that samples, and writes [[stack, seconds], ...] as JSON to `prefix.PID`."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self.seconds: dict[tuple[Any, ...], float] = {}
+        self.seconds: dict[tuple[Any, ...], float] = {}  # by stack
         self.lock = _thread.allocate_lock()
 
     def start(self) -> None:
-        """Begin in this process, also after a fork."""
+        """Start the thread in this process; a forked process starts its own, from zero."""
         self.seconds, self.lock = {}, _thread.allocate_lock()
         # `threading` would wait for the thread to begin, and that wait would be a sample
         _thread.start_new_thread(self._sample, ())
@@ -56,10 +55,10 @@ class Sampler:
     def write(self) -> None:
         """Write all stacks so far."""
         with self.lock:
-            told = [[list(stack), seconds] for stack, seconds in self.seconds.copy().items()]
+            samples = [[list(stack), seconds] for stack, seconds in self.seconds.copy().items()]
             file = Path(f"{self.prefix}.{os.getpid()}")
             new = Path(f"{file}.new")
-            new.write_text(json.dumps(told), encoding="utf-8")
+            new.write_text(json.dumps(samples), encoding="utf-8")
             new.replace(file)
 
 

@@ -28,14 +28,14 @@ def _record(prefix: str) -> None:
     )
     seen = set()
 
-    def hook(event: str, told: tuple[Any, ...]) -> None:
+    def hook(event: str, details: tuple[Any, ...]) -> None:
+        path = None
         if event == "open":
-            path = (
-                told[0] if isinstance(told[0], str) and told[0].endswith((".py", ".pyc")) else None
-            )
-        else:
-            # set for extension modules; None for other modules
-            path = told[1] if event == "import" else None
+            opened = details[0]
+            if isinstance(opened, str) and opened.endswith((".py", ".pyc")):
+                path = opened
+        elif event == "import":
+            path = details[1]  # set for extension modules; None for other modules
         if path and path not in seen:
             seen.add(path)
             os.write(handle, bytes(Path(path).absolute()) + b"\0")
