@@ -139,11 +139,11 @@ class PeerEngine:
         try:
             if self._failure is not None:
                 raise self._failure
-            told = self._program.ask(
+            answer = self._program.ask(
                 f"stop {round(1000 * timeout_s) if drain else 0}", "totals", timeout_s + CUT_S
             )
-            ending = Ending.read(self._peer.name, told, len(self._plan.places))
-            counts = Counts.read(self._peer.name, told, len(self._plan.places), self._buckets)
+            ending = Ending.read(self._peer.name, answer, len(self._plan.places))
+            counts = Counts.read(self._peer.name, answer, len(self._plan.places), self._buckets)
             counts.check_after(self._peer.name, self._counts)
             self._program.finish()
         finally:

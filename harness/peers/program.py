@@ -81,16 +81,14 @@ class PeerProgram:
                 raise self._ended() from None
         line = self._line(time.monotonic() + within_s, f"{answer!r} for {within_s:g} s")
         try:
-            told = json.loads(line)[answer]
+            found = json.loads(line)[answer]
         except (ValueError, RecursionError, TypeError, KeyError):
-            raise RunFailed(
-                f"peer {self.name} answered no {answer!r} but {line[:SHOWN_CHARACTERS]!r}"
-            ) from None
-        if not isinstance(told, dict):
+            found = None
+        if not isinstance(found, dict):
             raise RunFailed(
                 f"peer {self.name} answered no {answer!r} but {line[:SHOWN_CHARACTERS]!r}"
             )
-        return told
+        return found
 
     def pass_time(self, seconds: float) -> None:
         """Let so many seconds pass. Raises RunFailed at once if the program ends, or writes a line
