@@ -71,31 +71,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
-    """Return a line for each machine, or each runtime."""
+    """Return a table with a line for each machine, or each runtime."""
     rows = [("machine", "sockets × chips × cores × SMT", "CPUs", "clock", *TAGS, "swept", "title")]
     if profiles and isinstance(profiles[0], Software):
         rows = [("software", "finds work", "batch", "queues", *TAGS, "title")]
-    for profile in profiles:
-        tags = [str(_tags(profile)[tag]) for tag in TAGS]
-        if isinstance(profile, Machine):
-            rows.append(
-                (
-                    profile.name,
-                    _shape(profile),
-                    str(profile.cpus),
-                    _clock(profile),
-                    *tags,
-                    str(len(profile.uncertain)),
-                    profile.title,
-                )
-            )
-        else:
-            how = [
-                str(_whole(profile[f"how.{key}"] or "by model"))
-                for key in ("finds_work", "batch", "queue_capacity")
-            ]
-            rows.append((profile.name, *how, *tags, profile.title))
-    return "\n".join(aligned_rows(rows))
+    return "\n".join(aligned_rows([*rows, *map(_row, profiles)]))
+
+
+def _row(profile: Machine | Software) -> tuple[str, ...]:
+    tags = [str(count) for count in _tags(profile).values()]
+    if isinstance(profile, Machine):
+        swept = str(len(profile.uncertain))
+        cpus = str(profile.cpus)
+        return profile.name, _shape(profile), cpus, _clock(profile), *tags, swept, profile.title
+    how = [
+        str(_whole(profile[f"how.{key}"] or "by model"))
+        for key in ("finds_work", "batch", "queue_capacity")
+    ]
+    return profile.name, *how, *tags, profile.title
 
 
 def as_text(profile: Machine | Software) -> str:
@@ -119,22 +112,11 @@ def as_text(profile: Machine | Software) -> str:
     ]
     rows = [("constant", "value", "unit", "tag", "range", "source")]
     for path, constant in profile.constants.items():
-        span = (
-            ""
-            if constant.low is None or constant.high is None
-            else f"{constant.low:g} .. {constant.high:g}"
-        )
-        star = "*" if path in profile.uncertain else ""
-        rows.append(
-            (
-                f"{path}{star}",
-                f"{constant.value:g}",
-                _unit(profile, path),
-                constant.tag,
-                span,
-                constant.source,
-            )
-        )
+        has_range = constant.low is not None and constant.high is not None
+        span = f"{constant.low:g} .. {constant.high:g}" if has_range else ""
+        name = f"{path}*" if path in profile.uncertain else path
+        value, unit = f"{constant.value:g}", _unit(profile, path)
+        rows.append((name, value, unit, constant.tag, span, constant.source))
     return "\n".join([*head, "", *aligned_rows(plain), "", *aligned_rows(rows)])
 
 
@@ -145,7 +127,7 @@ def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
         "title": profile.title,
         "path": str(profile.path),
         "digest": profile.digest,
-        "tags": {tag: _tags(profile)[tag] for tag in TAGS},
+        "tags": _tags(profile),
         **{path: _whole(value) for path, value in profile.plain.items() if "." in path},
     }
     if isinstance(profile, Machine):
@@ -168,6 +150,7 @@ def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
 
 
 def _shape(machine: Machine) -> str:
+    """Return the counts that the heading `sockets × chips × cores × SMT` names."""
     shape = (
         f"{machine.sockets} × {machine.chips_per_socket} × {machine.cores_per_chip} × {machine.smt}"
     )
@@ -175,23 +158,20 @@ def _shape(machine: Machine) -> str:
 
 
 def _clock(machine: Machine) -> str:
-    """Return the range of clocks, from all cores busy to one."""
+    """Return the lowest clock, that with all cores busy, and the highest, if they differ."""
     clocks = machine.table("core.clock_ghz").values()
-    return (
-        f"{min(clocks):g} .. {max(clocks):g} GHz"
-        if len(set(clocks)) > 1
-        else f"{max(clocks):g} GHz"
-    )
+    lowest, highest = min(clocks), max(clocks)
+    return f"{highest:g} GHz" if lowest == highest else f"{lowest:g} .. {highest:g} GHz"
 
 
-def _tags(profile: Profile) -> Counter[str]:
-    """Return the number of constants with each tag."""
+def _tags(profile: Profile) -> dict[str, int]:
+    """Return the number of constants with each tag, in the order of `TAGS`."""
     counted = Counter(constant.tag for constant in profile.constants.values())
-    return Counter({tag: counted[tag] for tag in TAGS})
+    return {tag: counted[tag] for tag in TAGS}
 
 
 def _whole(value: object) -> object:
-    """Return a number as it was written: whole, if it is."""
+    """Return an int for a float without a fraction; any other value as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

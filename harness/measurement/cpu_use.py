@@ -12,27 +12,21 @@ class Disturbance:
     """Disturbance of a measured window by others; None where unknown."""
 
     steal_share: float | None = None  # of the time of the CPUs that this process may use, 0 .. 1
-    load_of_others: float | None = (
-        None  # CPUs that other processes kept busy, among those that this one may use
-    )
-    throttled_us: int | None = None
+    # mean number of CPUs that other processes kept busy, among those that this one may use
+    load_of_others: float | None = None
+    throttled_us: int | None = None  # time for which a cgroup of this process was throttled
 
     @classmethod
     def between(cls, first: CpuCounters, last: CpuCounters, cpus: int) -> Disturbance:
-        """The difference of two readings on `cpus` CPUs."""
+        """Return the disturbance between two readings on `cpus` CPUs."""
         elapsed_s = last.clock_s - first.clock_s
         own_s = last.own_s - first.own_s
         steal = others = throttled = None
-        if elapsed_s >= SHORTEST_S and None not in (
-            first.busy_s,
-            last.busy_s,
-            first.stolen_s,
-            last.stolen_s,
-        ):
+        system = (first.busy_s, last.busy_s, first.stolen_s, last.stolen_s)
+        if elapsed_s >= SHORTEST_S and None not in system:
             busy_s = last.busy_s - first.busy_s
-            if (
-                busy_s > 0 or own_s < SHORTEST_S
-            ):  # some sandboxes show a /proc/stat that stands still
+            # some sandboxes have a /proc/stat that never changes
+            if busy_s > 0 or own_s < SHORTEST_S:
                 steal = max(0.0, last.stolen_s - first.stolen_s) / (elapsed_s * cpus)
                 others = max(0.0, busy_s - own_s) / elapsed_s
         if first.throttled_us is not None and last.throttled_us is not None:

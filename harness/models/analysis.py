@@ -1,18 +1,18 @@
-"""Facts that are proved about a graph before it runs, so that no work is needed for each tuple.
+"""Facts about a graph that are derived before it runs, so that no tuple costs work for them.
 
 * Contexts. Every operator is executed in a *context*: the thread of a source, the consumer side of
   a queued port, a co-routine, or the lock of an operator that more than one context reaches. An
-  operator with one context needs no lock, a queue fed from one context needs no producer flag (P17
-  §5.2 elides locks the same way). A port whose queue may be switched off counts as queued: without
-  its queue it is executed in the contexts of those that feed it. That only joins contexts, so the
-  facts stay true.
+  operator with one context needs no lock, and a queue fed from one context needs no producer flag
+  (P17 §5.2 elides locks in the same way). A port whose queue may be switched off counts as queued:
+  without its queue it is executed in the contexts of the operators that feed it. That only joins
+  contexts, so the facts stay true.
 * Paths. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other
   end): streams into a port add different amounts to a tuple's path, and sinks check the order of
-  each path. Branches between a split and the merge that restores its order are one path; what a
-  control port gets from where they have joined before the merge is in no order. More than 2^20
-  paths are not distinguished.
-* Depth of calls and nested drains: along the graph's longest path, so the stack of each thread is
-  sized by that.
+  each path. Branches between a split and the merge that restores its order are one path. A control
+  port that is fed from where branches have joined before the merge gets tuples in no order. More
+  than 2^20 paths are not distinguished.
+* Depths of calls, and of drains within drains, along the longest path of the graph: the stack of
+  each thread is sized by them.
 
 A stream is a tuple (source operator, output port, target operator, input port), all by index;
 `order` is topological.
@@ -28,23 +28,24 @@ MAX_PATHS = 2**20
 
 
 class GraphFacts(NamedTuple):
-    """Facts about a graph, by operator unless they say otherwise."""
+    """Facts about a graph. Lists are by operator, but for `regions`."""
 
-    contexts: list  # that execute it
+    contexts: list  # the context that executes it
     locked: list  # True if its context is its own lock
-    paths: list  # number of those that lead to it from the sources; None: too many, or in no order
+    paths: list  # number of paths from the sources to it; None: too many, or in no order
     steps: dict  # by stream: the amount that it adds to a path, if not 0
-    paths_at_inputs: dict  # by barrier: number of those that lead to each of its inputs
-    changed: list  # True if the values that come to it may differ from what the source gave
-    regions: list  # (split, merge, input ports with a queue between the two)
-    calls: list  # operators on the longest chain of calls from it on
-    longest: list  # and on the longest path
+    paths_at_inputs: dict  # by barrier: number of paths to each of its inputs
+    changed: list  # True if the values that it gets may differ from those of the source
+    regions: list  # (split, merge, input ports with a queue between the two), by merge
+    calls: list  # number of operators on the longest chain of calls from it on
+    longest: list  # number of operators on the longest path from it on
 
 
 def facts_of(operators, order, incoming, outgoing, queued, resumed):
-    """Return the facts about a graph. `incoming`: streams by operator; `outgoing`: by operator and
-    output port; `queued`, `resumed`: by input port, True if it has a queue, and if that is before a
-    co-routine.
+    """Return the facts about a graph.
+
+    `incoming`: streams by operator; `outgoing`: streams by operator and output port; `queued`,
+    `resumed`: by input port, True if it has a queue, and if the queue is that of a co-routine.
     """
     contexts, locked = contexts_of(order, incoming, queued, resumed)
     paths, steps, paths_at_inputs = paths_of(operators, order, incoming)
@@ -63,10 +64,10 @@ def facts_of(operators, order, incoming, outgoing, queued, resumed):
 def contexts_of(order, incoming, queued, resumed):
     """Return, by operator, the context that executes it, and True if that context is its own lock.
 
-    `queued`, `resumed`: by input port, True if it has a queue, and if that is before a co-routine.
+    `queued`, `resumed`: see `facts_of`.
     """
 
-    def of(stream):
+    def context_of(stream):
         source, _, target, port = stream
         if resumed[port]:
             return ("co-routine", target)
@@ -79,20 +80,17 @@ def contexts_of(order, incoming, queued, resumed):
         if not streams:
             context[index] = ("source", index)
             continue
-        first = of(streams[0])
-        if len(streams) > 1 and any(of(stream) != first for stream in streams):
+        context[index] = context_of(streams[0])
+        if any(context_of(stream) != context[index] for stream in streams[1:]):
             locked[index] = True
-            first = ("lock", index)
-        context[index] = first
+            context[index] = ("lock", index)
     return context, locked
 
 
 def paths_of(operators, order, incoming):
-    """Return the numbers of paths: by operator, those that lead to it from the sources; by stream,
-    the amount that it adds to a path, if not 0; by barrier, those that lead to each of its inputs.
-    Only the paths of a barrier's first input go on.
+    """Return `paths`, `steps` and `paths_at_inputs` of `GraphFacts`.
 
-    None instead of a number: there are too many, or they have no order.
+    Only the paths of a barrier's first input go on behind it.
     """
     paths = [None] * len(operators)
     steps = {}
@@ -124,16 +122,16 @@ def paths_of(operators, order, incoming):
 
 
 def _joined(streams, behind, steps):
-    """Return the number of paths that these streams bring together, and enter the steps; None for
-    too many, or no order.
+    """Return the number of paths that these streams join, and enter their steps; None if there are
+    too many, or if they have no order.
     """
     total = 0
     entered = []
     for stream in streams:
         before = behind[stream[0]]
         if before is None or total + before > MAX_PATHS:
-            for stream in entered:
-                del steps[stream]
+            for earlier in entered:
+                del steps[earlier]
             return None
         if total > 0:
             steps[stream] = total
@@ -161,9 +159,7 @@ def _between_splits_and_merges(operators, incoming):
 
 
 def depths_of(order, outgoing, queued):
-    """Return, by operator, the operators on the longest chain of calls from it on, and on the
-    longest path from it on.
-    """
+    """Return `calls` and `longest` of `GraphFacts`."""
     calls = [1] * len(outgoing)
     longest = [1] * len(outgoing)
     for index in reversed(order):
@@ -180,7 +176,7 @@ def depths_of(order, outgoing, queued):
 
 
 def changes_of(operators, order, incoming):
-    """Return, by operator, True if the values that it gets may differ from those of the source."""
+    """Return `changed` of `GraphFacts`."""
     changes = [operator.kind.changes_values and not operator.preserves for operator in operators]
     changed = [False] * len(operators)
     for index in order if any(changes) else ():
