@@ -97,8 +97,8 @@ class Contexts {
 
   struct Stream {
     uint32_t source, target, queue;
-    uint32_t fed = NONE,
-             entered = NONE;  // the context that sends; the one that executes what arrives
+    uint32_t fed = NONE;                     // the context that sends
+    uint32_t entered = NONE;                 // the context that executes the operator at the target
     uint32_t of_operator = 0, of_queue = 0;  // its place among those that arrive there
   };
   struct Streams {

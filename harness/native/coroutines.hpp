@@ -373,9 +373,8 @@ class Coroutines {
     change();
     outside_.fetch_sub(1, std::memory_order_release);  // OUTSIDE
     lock_.lock();
-    Thread* called = stuck_now()
-                         ? call_one()
-                         : nullptr;  // threads that went to sleep meanwhile did not find it stuck
+    // threads that went to sleep meanwhile did not find the graph stuck
+    Thread* called = stuck_now() ? call_one() : nullptr;
     lock_.unlock();
     if (called != nullptr) called->signal.wake_one();
   }
@@ -782,8 +781,8 @@ class Coroutines {
         lock_.unlock();
         return nullptr;
       }
-      const bool suspended = thread.suspended.load(std::memory_order_relaxed) &&
-                             !over();  // all others may be done by then
+      // once the run is over, all other threads may have ended
+      const bool suspended = thread.suspended.load(std::memory_order_relaxed) && !over();
       if (suspended || ready_.empty()) {
         if (!told && stuck_now()) {
           told = true;

@@ -218,15 +218,15 @@ class Fibre {
     stack_ = stack;
     bytes_ = bytes;
 #if defined(__SANITIZE_ADDRESS__)
-    __asan_unpoison_memory_region(
-        stack, bytes);  // a body that was here before has never returned, and left its red zones
+    // an earlier body on this stack never returned, and left its red zones
+    __asan_unpoison_memory_region(stack, bytes);
 #endif
 #if defined(__x86_64__)
     // control words, r15, r14, r13, r12, rbx, rbp, where to go on; two words that stay 0
     constexpr size_t saved = 10, control = 0, entry = 7, first = 4, second = 3;
 #else
-    constexpr size_t saved = 22, control = 20, entry = 11, first = 0,
-                     second = 1;  // x19 to x30, d8 to d15, control word; one that stays 0
+    // x19 to x30, d8 to d15, control word; one that stays 0
+    constexpr size_t saved = 22, control = 20, entry = 11, first = 0, second = 1;
 #endif
     void** top =
         reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + bytes) & ~uintptr_t{15});

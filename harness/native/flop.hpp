@@ -15,8 +15,8 @@
 
 namespace millrace {
 
-inline constexpr uint32_t SERIAL_FLOP =
-    32;  // a tuple takes 2 cycles more for the link, so it has to be small beside its work
+// A link between tuples costs 2 cycles each, which have to be few beside a tuple's work.
+inline constexpr uint32_t SERIAL_FLOP = 32;
 
 // 1.0, and the compiler cannot know.
 inline double opaque_one() noexcept {

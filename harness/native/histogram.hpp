@@ -20,14 +20,13 @@ class Histogram {
 
   static int bucket_of(uint64_t ns) noexcept {
     if (ns < PARTS) return static_cast<int>(ns);
-    const int octave =
-        63 - std::countl_zero(ns) -
-        PARTS_LOG2;  // how often `ns` can be halved and still need PARTS_LOG2 + 1 bits
+    // number of times that `ns` can be halved and still need PARTS_LOG2 + 1 bits
+    const int octave = 63 - std::countl_zero(ns) - PARTS_LOG2;
     const int bucket = (octave + 1) * PARTS + static_cast<int>((ns >> octave) - PARTS);
     return bucket < BUCKETS ? bucket : BUCKETS - 1;
   }
-  static uint64_t upper_bound(
-      int bucket) noexcept {  // the largest duration that the bucket holds [ns]
+  // The longest duration that a bucket holds [ns].
+  static uint64_t upper_bound(int bucket) noexcept {
     if (bucket < PARTS) return static_cast<uint64_t>(bucket);
     const int octave = bucket / PARTS - 1;
     return ((static_cast<uint64_t>(bucket % PARTS) + PARTS + 1) << octave) - 1;

@@ -88,8 +88,8 @@ class BasicParking {
   };
 
   bool somebody() noexcept {
-    return waiters_.fetch_add(0, std::memory_order_seq_cst) != 0;
-  }  // ANNOUNCE
+    return waiters_.fetch_add(0, std::memory_order_seq_cst) != 0;  // ANNOUNCE
+  }
 
   void announce(Waiter& self) noexcept {
     const std::lock_guard lock(mutex_);

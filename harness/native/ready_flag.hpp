@@ -47,15 +47,14 @@ namespace millrace {
 template <class Platform, class Ring = BasicSpscRing<Platform>, class Flag = BasicTryFlag<Platform>>
 class BasicReadyFlag {
  public:
-  // Whether the port seems to be on the list already. Who relies on it still has to set() later.
+  // True if the port seems to be on the list already. A caller that relies on it must set() later.
   bool seems_set() const noexcept { return word_.load(std::memory_order_relaxed) != 0; }
 
-  // Each of these returns whether the caller has to put the port on the list.
-  bool set() noexcept {
-    return word_.exchange(1, std::memory_order_acq_rel) == 0;
-  }  // READY; producer, after it has published
-  bool clear(const Ring& ring, const Flag& consuming) noexcept {  // taker
-    word_.exchange(0, std::memory_order_acq_rel);                 // READY
+  // Each of these returns true if the caller has to put the port on the list.
+  // Producer, after it has published.
+  bool set() noexcept { return word_.exchange(1, std::memory_order_acq_rel) == 0; }  // READY
+  bool clear(const Ring& ring, const Flag& consuming) noexcept {                     // taker
+    word_.exchange(0, std::memory_order_acq_rel);                                    // READY
     return look(ring, consuming);
   }
   bool release(const Ring& ring, Flag& consuming) noexcept {  // holder

@@ -123,8 +123,8 @@ class BasicSpscRing {
   }
   void copy(size_t start, Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept {
     if (stride_ == 2 * CACHE_LINE) {
-      copy_slots<2 * CACHE_LINE>(at(start), first, count,
-                                 spacing);  // the usual size, by moves of whole lines
+      // the usual size, by moves of whole lines
+      copy_slots<2 * CACHE_LINE>(at(start), first, count, spacing);
     } else {
       for (size_t i = 0; i < count; ++i)
         std::memcpy(at(start + i), slot(first, spacing, i), stride_);
@@ -134,8 +134,8 @@ class BasicSpscRing {
     }
   }
 
-  alignas(CACHE_LINE) char* slots_ =
-      nullptr;  // constant after init: read by both sides, shared in peace
+  // constant after init, so that both sides may read these
+  alignas(CACHE_LINE) char* slots_ = nullptr;
   size_t capacity_ = 0;
   size_t stride_ = 0;
   alignas(CACHE_LINE) Index tail_{0};  // the producer's line

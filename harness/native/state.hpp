@@ -69,11 +69,10 @@ using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* paylo
 struct Discipline {
   bool pooled;           // the pool executes its ports, whose queues may be switched off
   void* (*body)(void*);  // of the threads, or of the co-routines, that execute its ports
-  void (*published)(Worker*,
-                    Target*);  // what follows a publication: the port of the target has got tuples
-  void (*wait_for_room)(
-      Worker*, Port*,
-      uint32_t* round);  // a round of waiting before a full queue; `round` counts, from 0
+  // The port of the target has got tuples.
+  void (*published)(Worker*, Target*);
+  // A round of waiting before a full queue; `round` counts, from 0.
+  void (*wait_for_room)(Worker*, Port*, uint32_t* round);
 };
 
 struct Target {

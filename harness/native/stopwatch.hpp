@@ -1,9 +1,9 @@
-// stopwatch.hpp - how long a thread has been in some state, told also while it still is.
+// stopwatch.hpp - the time that a thread has spent in some state, which other threads may read.
 //
-// One word: the time so far [ns]; while the watch runs, that minus the moment when it was started,
-// which is below 0 because the clock is older than any thread. So a reader sees each stretch of
-// time once, which two words could not promise without an order between them. Starting and stopping
-// read the clock: for where a thread is about to give its CPU away, not for the way of a tuple.
+// One word: the time so far [ns]. While the watch runs, it is that minus the time of its start,
+// which is below 0 because the clock began before any thread. So a reader counts each interval
+// once. Two words would need an order between them. Starting and stopping read the clock: that is
+// cheap enough where a thread gives its CPU away, but not for each tuple.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@ namespace millrace {
 
 class Stopwatch {
  public:
-  void start() noexcept { add(-now_ns()); }  // the one writer, as is
-  void stop() noexcept { add(now_ns()); }
-  int64_t read() const noexcept {  // anybody
+  void start() noexcept { add(-now_ns()); }  // owning thread only
+  void stop() noexcept { add(now_ns()); }    // owning thread only
+  int64_t read() const noexcept {            // any thread
     const int64_t so_far = ns_.load(std::memory_order_relaxed);
     return so_far < 0 ? so_far + now_ns() : so_far;
   }

@@ -19,16 +19,14 @@ namespace millrace {
 template <class Platform>
 class BasicTryFlag {
  public:
-  bool try_lock() noexcept {  // false = somebody else holds it
+  bool try_lock() noexcept {  // false = another thread holds it
     return !held_.load(std::memory_order_relaxed) &&
            !held_.exchange(true, std::memory_order_acquire);  // HANDOVER
   }
-  bool held() const noexcept {
-    return held_.load(std::memory_order_acquire);
-  }  // by somebody, a moment ago
-  void unlock() noexcept {
-    held_.store(false, std::memory_order_release);
-  }  // HANDOVER; holder only
+  // True if a thread held it a moment ago.
+  bool held() const noexcept { return held_.load(std::memory_order_acquire); }
+  // Holder only.
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }  // HANDOVER
 
  private:
   typename Platform::template Word<bool> held_{false};

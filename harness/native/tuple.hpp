@@ -48,8 +48,8 @@ inline char* payload_of(Tuple* tuple) noexcept { return reinterpret_cast<char*>(
 
 // -- the oracle's view of a tuple -----------------------------------------------------------------
 
-inline constexpr uint64_t GOLDEN =
-    0x9E3779B97F4A7C15;  // 2^64 / golden ratio: spreads consecutive numbers
+// 2^64 / golden ratio: spreads consecutive numbers.
+inline constexpr uint64_t GOLDEN = 0x9E3779B97F4A7C15;
 
 inline double value_for(uint64_t sequence) noexcept {
   return 1.0 + static_cast<double>(sequence & 1023) / 1024.0;

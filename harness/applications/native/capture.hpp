@@ -96,8 +96,7 @@ inline bool read_ip(const uint8_t* ip, uint32_t size, Carried* found) noexcept {
 // packets of a piece after the other, in the order in which they come.
 class Capture {
  public:
-  static constexpr uint32_t MOST = 1
-                                   << 18;  // bytes of a packet that was captured; more is no packet
+  static constexpr uint32_t MOST = 1 << 18;  // bytes of a captured packet; more is no packet
   // A packet of IP, or a message of DNS in it: a segment of TCP may have several.
   struct Packet {
     int64_t time;   // ns

@@ -226,9 +226,9 @@ class TimedLines : public LeavesOut {
   const char* at_ = nullptr;
   uint32_t outputs_, output_ = 0;
   uint64_t cycles_, cycle_ = 0, number_ = 0, again_ = 0, lines_ = 0, whole_ = 0;
-  int64_t begun_ = 0, shift_ = 0,
-          span_ = 0;              // shift of this cycle and of this line; of a cycle [ns]
-  int64_t first_ = 0, last_ = 0;  // the least and the greatest time
+  // [ns]: shift of this cycle, shift of this line, length of a cycle
+  int64_t begun_ = 0, shift_ = 0, span_ = 0;
+  int64_t first_ = 0, last_ = 0;                // the least and the greatest time
   int64_t before_ = INT64_MIN / 4, years_ = 0;  // of the line before; its year [ns]
   struct Turn {
     const char* at;

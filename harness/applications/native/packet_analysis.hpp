@@ -469,9 +469,8 @@ class ValidOnly : public Operator {
     pass(context, 0, in);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override {
-    return odd_;
-  }  // messages that are no plain question or answer
+  // Messages that are no plain question or answer.
+  uint64_t counted(uint32_t) const noexcept override { return odd_; }
 
  private:
   uint64_t odd_ = 0;
@@ -1067,9 +1066,8 @@ class Threshold : public Operator {
   bool reaches(const Alert& in) const noexcept {
     switch (in.kind) {
       case DGA:
-        return in.count >= 5 &&
-               2 * in.amount >=
-                   in.count;  // most are not there (Antonakakis et al., USENIX Security 2012)
+        // most are not there (Antonakakis et al., USENIX Security 2012)
+        return in.count >= 5 && 2 * in.amount >= in.count;
       case TUNNEL:
         return names_of(in) >= 20 && in.amount >= LEAST_CARRIED * in.count &&
                departure_of(in.letters, natural_) >= 250;

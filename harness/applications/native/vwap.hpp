@@ -339,9 +339,10 @@ class SumTrades : public Operator {
  private:
   struct State {
     double value, volume;
+    // a pane is one trade
     void add(const Tick& tick, uint64_t) noexcept {
       *this = {tick.price * tick.volume, tick.volume};
-    }  // a pane is one trade
+    }
     void combine(const State& later) noexcept {
       *this = {value + later.value, volume + later.volume};
     }

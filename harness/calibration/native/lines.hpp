@@ -118,10 +118,8 @@ inline double hand_off_ns(const int* two_cpus, uint32_t rounds) noexcept {
 // A load that finds the line changed by the other core. The other writes all lines of a small set;
 // then they are read in an order that no prefetcher guesses, each address from the line before.
 inline double load_modified_ns(const int* two_cpus, uint32_t rounds) noexcept {
-  constexpr uint32_t
-      LINES = 61,
-      APART =
-          8;  // a prime number of them, and neighbours are left out: prefetchers fetch those too
+  // a prime number of lines; those between them are left out, since prefetchers fetch neighbours
+  constexpr uint32_t LINES = 61, APART = 8;
   struct alignas(CACHE_LINE) Line {
     uint64_t next;
     std::atomic<uint64_t> changed;

@@ -215,8 +215,8 @@ class Columns {
   static double plus(double a, double b) noexcept { return a + b; }
   static uint64_t plus(uint64_t a, uint64_t b) noexcept { return a + b; }
   static uint64_t plus(int64_t a, int64_t b) noexcept {
-    return static_cast<uint64_t>(a) + static_cast<uint64_t>(b);
-  }  // may wrap
+    return static_cast<uint64_t>(a) + static_cast<uint64_t>(b);  // may wrap
+  }
   static size_t room_of(const Column& column) noexcept {
     switch (column.does) {
       case Does::MEAN:

@@ -139,9 +139,10 @@ class Join : public Timed {
         copies_(std::move(copies)),
         out_bytes_(out_bytes),
         within_(within) {}
+  // Tuples that are kept.
   uint64_t counted(uint32_t side) const noexcept override {
     return sides_[side].tuples.size() + sides_[side].ahead.size();
-  }  // tuples that are kept
+  }
 
  protected:
   int32_t take(millrace_context* context, uint32_t port, const void* tuple, int64_t time) override {

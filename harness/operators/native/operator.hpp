@@ -81,9 +81,8 @@ class Operator {
   virtual int32_t step(millrace_context*) { return MILLRACE_END; }
   virtual int32_t process(millrace_context*, uint32_t, const void*) { return WRONG_PORT; }
   virtual int32_t finish(millrace_context*) { return 0; }
-  virtual uint64_t counted(uint32_t) const noexcept {
-    return 0;
-  }  // what it has counted, by number; exact when the run is over
+  // What it has counted, by number; exact when the run is over.
+  virtual uint64_t counted(uint32_t) const noexcept { return 0; }
   virtual uint64_t left_out(Left) const noexcept { return 0; }  // exact when the run is over
   virtual const Example* example(Left) const noexcept { return nullptr; }  // null: there is none
   // Of a source whose input comes in pieces: where they are put, and what it keeps of them.

@@ -485,16 +485,18 @@ class CoroutineRun {
   }
 
   // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------
+  // Waits for a tuple at an open port, or the end.
   bool wait(Worker* worker) {
     return !worker->stop.load(std::memory_order_acquire) &&
            all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE;
-  }  // for a tuple at an open port, or the end
+  }
   void need(Worker* worker, uint32_t i, uint32_t count) {
     all_[worker->co].need[i].store(count, std::memory_order_relaxed);
   }
+  // Waits for the tuples that it needs, or the end.
   void wait_for(Worker* worker, bool any) {
     all_.wait(all_[worker->co], any ? WaitMode::ANY : WaitMode::ALL);
-  }  // what it needs, or the end
+  }
   uint32_t inputs(Worker* worker) const {
     return static_cast<uint32_t>(ports_.of[worker->co].inputs.size());
   }

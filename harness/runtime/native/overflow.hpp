@@ -95,8 +95,8 @@ class Overflow {
     return mutex;
   }
   static std::vector<Watched>& list() {
-    static auto& all =
-        *new std::vector<Watched>;  // for ever: threads that were given up may outlive all else
+    // never deleted: threads that were given up may outlive all else
+    static auto& all = *new std::vector<Watched>;
     return all;
   }
   static struct sigaction& previous() {

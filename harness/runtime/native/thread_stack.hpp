@@ -72,8 +72,8 @@ class ThreadStack {
   };
 
   static Own& own() noexcept {
-    [[gnu::tls_model("initial-exec")]] static thread_local constinit Own
-        own;  // read by the handler, which must not make it
+    // the signal handler reads it, and must not allocate it
+    [[gnu::tls_model("initial-exec")]] static thread_local constinit Own own;
     return own;
   }
   static struct sigaction& previous() noexcept {

@@ -63,9 +63,8 @@ class Calendar {
   bool empty() const noexcept { return heap_.empty(); }
   bool pending(uint32_t process) const noexcept { return place_[process] != NOWHERE; }
   const Event& next() const noexcept { return heap_.front(); }
-  Time when(uint32_t process) const noexcept {
-    return heap_[place_[process]].time;
-  }  // of its event, which is pending
+  // The time of the event of a process, which is pending.
+  Time when(uint32_t process) const noexcept { return heap_[place_[process]].time; }
 
  private:
   static constexpr uint32_t NOWHERE = UINT32_MAX;

@@ -8,8 +8,8 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t STEP =
-    8;  // tuples, at most, of which a runtime that works on one at a time does several in one event
+// Tuples, at most, that one event covers, of a runtime that works on one tuple at a time.
+inline constexpr uint32_t STEP = 8;
 
 inline void Simulation::start(uint32_t worker) {
   const Present present(acting_);

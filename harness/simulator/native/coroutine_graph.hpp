@@ -22,21 +22,23 @@
 
 namespace millrace::sim {
 
-// Lines of the runtime's records that a turn uses.
-inline constexpr uint64_t CO_STATE_BYTES =
-    64;  // of a co-routine (coroutines.hpp): what others look at,
-inline constexpr uint64_t CO_OWN_BYTES =
-    192 + 2 * 64;  // the rest of its 232 bytes, and two arrays by input port
-inline constexpr uint64_t CO_STACK_BYTES =
-    15 * 64;  // of its stack: as much as was ever written there in a pipeline
-inline constexpr uint64_t CO_WORKER_BYTES = 4 * 64;  // of its Worker, which has 320
-inline constexpr uint64_t CO_ABOUT_BYTES =
-    192 + 64;  // what is known of it (RunPorts::Of), and an array of ports
-inline constexpr uint64_t CO_CREW_BYTES =
-    256 + 2 * 64;  // of an operator that may have replicas, even if it has none (replicas.hpp)
-inline constexpr uint64_t CO_PORT_BYTES = 2 * 64;  // who reads and writes there (RunPorts::Port)
-inline constexpr uint64_t CO_STAMPS_BYTES =
-    2 * 64;  // since when tuples wait: the front of it, and the stamp of one
+// Bytes of the runtime's records that a turn touches, in whole lines.
+// Of a co-routine (coroutines.hpp), what other threads look at.
+inline constexpr uint64_t CO_STATE_BYTES = 64;
+// The rest of its 232 bytes, and two arrays by input port.
+inline constexpr uint64_t CO_OWN_BYTES = 192 + 2 * 64;
+// Of its stack, as much as was ever written there in a pipeline.
+inline constexpr uint64_t CO_STACK_BYTES = 15 * 64;
+// Of its Worker, which has 320.
+inline constexpr uint64_t CO_WORKER_BYTES = 4 * 64;
+// Of what is known of it (RunPorts::Of), and an array of ports.
+inline constexpr uint64_t CO_ABOUT_BYTES = 192 + 64;
+// Of an operator that may have replicas, even if it has none (replicas.hpp).
+inline constexpr uint64_t CO_CREW_BYTES = 256 + 2 * 64;
+// Of the readers and writers of a port (RunPorts::Port).
+inline constexpr uint64_t CO_PORT_BYTES = 2 * 64;
+// Of the times since which tuples wait: the front, and the stamp of one.
+inline constexpr uint64_t CO_STAMPS_BYTES = 2 * 64;
 
 class Simulation::CoroutineGraph {
  public:
@@ -50,13 +52,13 @@ class Simulation::CoroutineGraph {
     std::vector<Target*> sends;    // to ports, of all operators here
     std::vector<uint32_t> splits;  // operators whose merge is here
     uint32_t first = NO_CO;        // of a replica: its operator's own co-routine
-    // what it waits for that is no port: that a merge gets as far as `least`, or that a load balance
-    // has room
+    // what it waits for that is no port: a merge that has to get as far as `least`, or room in a
+    // load balance
     const MergeState* merge = nullptr;
     const Operator* balance = nullptr;
     uint32_t least = 0;
-    mutable Touch state, own, stack, record, about,
-        crew;  // where the runtime's records of it were touched last
+    // where the runtime's records of it were touched last
+    mutable Touch state, own, stack, record, about, crew;
     Performance<SimPlatform> does;
   };
 
@@ -131,8 +133,8 @@ class Simulation::CoroutineGraph {
     end_rest_of(w, suspended);
   }
   void stuck() const noexcept {}  // every thread sleeps then, which the engine sees (engine.pyx)
-  void refused(uint32_t) const noexcept {
-  }  // only users' policies refuse, and those are not simulated
+  // Only users' policies refuse, and those are not simulated.
+  void refused(uint32_t) const noexcept {}
   Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t looks) {
     if (Worker* w = simulation_.acting_.worker; w != nullptr)
       w->mixed += simulation_.software.coroutine_look;

@@ -34,9 +34,8 @@ class Footprint {
     if ((seen_ += bytes) >= cache_) look();
   }
   uint64_t used() const noexcept { return used_; }  // bytes touched since the beginning
-  uint64_t window() const noexcept {
-    return window_;
-  }  // bytes of touches within which what was touched is still there
+  // Bytes of touches within which what was touched is still there.
+  uint64_t window() const noexcept { return window_; }
 
  private:
   static constexpr unsigned LEAST = 12, BINS = 128;  // four bins an octave from 4 KiB on

@@ -52,8 +52,8 @@ struct Machine {
       slow_clock;  // by busy cores of the socket: how much longer than at the highest clock
   std::vector<uint32_t> slow_fp,
       slow_mixed;  // by busy hardware threads of the core: how much longer than alone
-  uint64_t latency[PLACES] =
-      {};  // of a load that waits; 0 for what another core has modified, which is a transfer
+  // Of a load that waits; 0 for what another core has modified, which is a transfer.
+  uint64_t latency[PLACES] = {};
   uint64_t flop = 0;  // one dependent multiply
   uint64_t load[DISTANCES] = {}, rmw[DISTANCES] = {};
   uint64_t rmw_local = 0, cas_local = 0;
@@ -62,13 +62,13 @@ struct Machine {
   bool reserves = false;
   std::vector<uint64_t> contended;  // by contenders: one completed fetch_add
   std::vector<uint32_t> cas_slow;   // by contenders: how much longer a compare-and-swap loop takes
-  uint64_t returned_call[DISTANCES] = {},
-           returned_kib[DISTANCES] = {};  // into slots that another core has worked on
+  // Into slots that another core has worked on.
+  uint64_t returned_call[DISTANCES] = {}, returned_kib[DISTANCES] = {};
   // Of a copy of 1 KiB [ps], what it takes to have it from a place and what to leave it at one; of
   // a socket's memory, by all.
   uint64_t copy_call = 0, fetch_kib[PLACES] = {}, store_kib[PLACES] = {}, dram_kib = 0;
-  int64_t overlap_kib[PLACES] =
-      {};  // what a copy from a place to the same place takes less than both
+  // What a copy from a place to the same place takes less than both.
+  int64_t overlap_kib[PLACES] = {};
   // The same of the shared cache, what another core has had.
   uint64_t evicted_fetch_kib[DISTANCES] = {}, evicted_store_kib[DISTANCES] = {};
   int64_t evicted_overlap_kib[DISTANCES] = {};

@@ -7,8 +7,8 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t SINK_LINES =
-    3;  // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
+// Lines of a slot that a sink reads: the header, and three words of the payload (tuple.hpp).
+inline constexpr uint32_t SINK_LINES = 3;
 
 // The thread is about to execute `op` on tuples. A function in Python holds the interpreter's lock
 // for all of them: the runtime takes it once a batch.

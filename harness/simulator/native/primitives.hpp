@@ -223,11 +223,11 @@ inline void ReadyPorts::sleep(const Word<bool>& stop, const Word<uint64_t>& susp
   simulation_.rmw(w, idle.line, false);
 }
 
-inline constexpr uint32_t SPIN_STEP =
-    8;  // rounds of spinning that are one event here, where nobody tells who waits
+// Rounds of spinning that are one event here, where no thread notifies the one that waits.
+inline constexpr uint32_t SPIN_STEP = 8;
 
-// thread.hpp, spin(): pauses, then yields, then naps. Who spins looks in each round; here it goes
-// on in the round in which it is told that the port, if it waits for one, has changed.
+// thread.hpp, spin(): pauses, then yields, then naps. A thread that spins looks in each round; here
+// it goes on in the round in which it is notified that the port, if it waits for one, has changed.
 inline void Simulation::spin(Worker& w, uint32_t& round, Port* port) {
   if (round < SPINS * YIELDS) {
     uint32_t rounds = SPIN_STEP;

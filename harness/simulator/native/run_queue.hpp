@@ -1,15 +1,16 @@
 // run_queue.hpp - the threads of one CPU, and which of them runs next.
 //
-//   CFS    who has the smallest virtual run time. A slice is the latency over the threads there, at
-//          least the granularity. A sleeper gets half a latency of credit, and preempts who runs if
-//          that is ahead by more than the granularity.
-//   EEVDF  from Linux 6.6 on (a machine with a base slice): of those that have had no more than
-//          their share, so whose virtual run time is not beyond the mean, who has the earliest
-//          deadline: a base slice after its request. A sleeper is owed what it was owed when it
-//          went to sleep. Who goes to sleep and has had more than its share lingers until it would
-//          be its turn (delayed dequeue); woken meanwhile it goes on where it is, and no CPU is
-//          chosen. Who runs is preempted by the thread that was woken last once it has had its
-//          share, and by any at a tick, or when one is woken, once its request is done.
+//   CFS    The next thread is the one with the smallest virtual run time. A slice is the latency
+//          over the number of threads, at least the granularity. A sleeper gets half a latency of
+//          credit. It preempts the running thread if that is ahead by more than the granularity.
+//   EEVDF  From Linux 6.6 on (a machine with a base slice). The next thread is the one with the
+//          earliest deadline, a base slice after its request, among those that have had no more
+//          than their share: their virtual run time is not beyond the mean. A sleeper is owed what
+//          it was owed when it went to sleep. A thread that goes to sleep after more than its share
+//          lingers until it would be its turn (delayed dequeue). If it is woken before, it goes on
+//          in its queue, and no CPU is chosen. The thread that was woken last preempts the running
+//          thread once that has had its share. Any thread does so at a tick, or when one is woken,
+//          once the request of the running thread is done.
 //          (Linux 6.18, kernel/sched/fair.c: __pick_eevdf, place_entity, dequeue_entity,
 //          check_preempt_wakeup_fair.)
 #pragma once
@@ -27,13 +28,12 @@ class RunQueue {
  public:
   Thread* running = nullptr;
   Time idle_since = 0;
-  Time counts_from =
-      0;  // from then on the time of who runs is CPU time: before it the CPU wakes up
-  Time preempt_at = NEVER;  // when who runs learns that it is to give its CPU away
-  Time interrupt = 0;       // what learning it takes
+  Time counts_from = 0;     // when the running thread began to use the CPU, which woke up before
+  Time preempt_at = NEVER;  // when the running thread learns that it has to give its CPU away
+  Time interrupt = 0;       // time that learning it takes
   Average load;             // threads that were here, of those that ran here last
-  // By domain: when it looks next whether another CPU there has more to do, and how often in a row
-  // it has found that, and took nothing.
+  // By domain: when it looks next whether another CPU there has more to do, and the looks in a row
+  // that found so, and took nothing.
   struct Balance {
     Time at;
     uint32_t failed = 0;
@@ -42,7 +42,7 @@ class RunQueue {
   Time balance_at = NEVER;  // the first of these
 
   bool empty() const noexcept { return waiting_.empty(); }
-  bool somebody_lingers() const noexcept { return !lingering_.empty(); }
+  bool any_lingers() const noexcept { return !lingering_.empty(); }
   size_t size() const noexcept { return waiting_.size(); }
   uint64_t loaded() const noexcept { return queued() + (running != nullptr); }
   int64_t least() const noexcept { return least_; }
@@ -52,8 +52,7 @@ class RunQueue {
     if (now <= thread.since) return;
     thread.vruntime += static_cast<int64_t>(now - thread.since);
     thread.since = now;
-    // EEVDF: front() is any of them, which does no harm, since `least_` is looked at only where
-    // nobody is
+    // EEVDF: front() may be any of them: `least_` is read only while no thread is here
     least_ =
         std::max(least_, waiting_.empty() ? thread.vruntime
                                           : std::min(thread.vruntime, waiting_.front()->vruntime));
@@ -68,10 +67,8 @@ class RunQueue {
       return;
     }
     const auto others = static_cast<int64_t>(queued() + (running != nullptr));
-    thread.vruntime = others == 0
-                          ? least_
-                          : mean(now) - thread.lag * (others + 1) /
-                                            others;  // so that it has that lag once it is there
+    // so that it has its lag once it is one of them
+    thread.vruntime = others == 0 ? least_ : mean(now) - thread.lag * (others + 1) / others;
     thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
   }
   void enqueue(const Machine& machine, Thread& thread) {
@@ -84,7 +81,7 @@ class RunQueue {
       sum_ += thread.vruntime;
     }
   }
-  // The next one to run; null if nobody waits. Nobody runs now.
+  // The next thread to run, where none runs now; null if none waits.
   Thread* dequeue(const Machine& machine, Time now) {
     if (machine.base_slice == 0) {
       if (waiting_.empty()) return nullptr;
@@ -111,7 +108,7 @@ class RunQueue {
     lingering_.push_back(&thread);
     sum_ += thread.vruntime;
   }
-  // Who lingers is woken: it waits again.
+  // A thread that lingers is woken: it waits again.
   void wake(const Machine& machine, Thread& thread, Time now) {
     remove(lingering_, &thread);
     thread.lingers = false;
@@ -125,13 +122,13 @@ class RunQueue {
   void yield(const Machine& machine, Thread& thread, Time now) noexcept {
     if (machine.base_slice == 0) {
       thread.vruntime = std::max(thread.vruntime, waiting_.front()->vruntime + 1);
-    } else if (thread.vruntime <= mean(now)) {  // it forfeits the rest of its request
+    } else if (thread.vruntime <= mean(now)) {  // the thread forfeits the rest of its request
       thread.vruntime = thread.deadline;
       thread.deadline += static_cast<int64_t>(machine.base_slice);
     }
   }
 
-  // Whether the thread that was woken just now, and waits, is to run at once.
+  // True if a thread that was woken just now, and waits, has to run at once.
   bool preempts(const Machine& machine, const Thread& woken, Time now) const noexcept {
     if (machine.base_slice == 0) {
       const int64_t lead =
@@ -141,29 +138,29 @@ class RunQueue {
     if (running->vruntime_at(now) >= running->deadline) return true;
     return running->vruntime_at(now) > mean(now) && earliest(now, nullptr) == &woken;
   }
-  // Whether the thread, which runs and is between two steps, gives its CPU away.
+  // True if the thread, which runs and is between two steps, gives its CPU away.
   bool gives_way(const Machine& machine, Thread& thread, Time now) {
-    const bool told = now >= preempt_at;
-    if (told || waiting_.empty()) preempt_at = NEVER;
+    const bool preempted = now >= preempt_at;
+    if (preempted || waiting_.empty()) preempt_at = NEVER;
     if (machine.base_slice == 0)
-      return !waiting_.empty() && (told || now - thread.slice_began >= slice(machine));
-    const bool ticked = now / machine.tick != ticked_;
-    ticked_ = now / machine.tick;
-    if (queued() == 0 || (!told && !(ticked && thread.vruntime >= thread.deadline))) return false;
+      return !waiting_.empty() && (preempted || now - thread.slice_began >= slice(machine));
+    const bool ticked = now / machine.tick != ticks_;
+    ticks_ = now / machine.tick;
+    if (queued() == 0) return false;
+    if (!preempted && !(ticked && thread.vruntime >= thread.deadline)) return false;
     if (thread.vruntime >= thread.deadline)
       thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
     return pick(now, &thread) != &thread;
   }
 
-  // Whether one of those that wait has a cache that counts as cold, so that another CPU may take
-  // it.
+  // True if a waiting thread's cache counts as cold, so that another CPU may take the thread.
   bool has_cold(const Machine& machine, Time now) noexcept { return cold(machine, now) != NONE; }
-  // Of those, who has run least.
+  // Takes the one of those that has run least.
   Thread* take_cold(const Machine& machine, Time now) {
     return take(machine, cold(machine, now), now);
   }
-  // Who has waited longest; null if nobody waits, or if the caches of all count as hot, unless that
-  // is to be no matter.
+  // Takes the thread that has waited longest; null if none waits, or if the caches of all count as
+  // hot and `hot_too` is false.
   Thread* take_oldest(const Machine& machine, Time now, bool hot_too) {
     const auto older = [](const Thread* a, const Thread* b) {
       return a->ran < b->ran || (a->ran == b->ran && a->id < b->id);
@@ -172,8 +169,8 @@ class RunQueue {
     if (oldest == waiting_.end() || (!hot_too && now < cold_at(machine, **oldest))) return nullptr;
     return take(machine, static_cast<uint32_t>(oldest - waiting_.begin()), now);
   }
-  // EEVDF: who is to run, of those that wait and the thread that runs, if there is one. Who lingers
-  // leaves once it would be its turn.
+  // EEVDF: the next thread to run, of those that wait and `current`, which runs or is null. A
+  // thread that lingers leaves once it would be its turn.
   Thread* pick(Time now, Thread* current) noexcept {
     for (;;) {
       Thread* next =
@@ -184,7 +181,7 @@ class RunQueue {
       next->load.pass(now, 1);
       remove(lingering_, next);
       next->lingers = false;
-      next->lag = 0;  // nothing is owed to who has slept meanwhile (DELAY_ZERO)
+      next->lag = 0;  // a thread that slept meanwhile is owed nothing (DELAY_ZERO)
     }
   }
 
@@ -202,13 +199,14 @@ class RunQueue {
     return std::max<Time>(machine.sched_latency / (waiting_.size() + 1), machine.min_granularity);
   }
   size_t queued() const noexcept { return waiting_.size() + lingering_.size(); }
-  // Of the virtual run times of all that are here; of the last ones if there are none.
+  // The mean virtual run time of all threads here; of the last ones if there are none.
   int64_t mean(Time now) const noexcept {
     const auto threads = static_cast<int64_t>(queued() + (running != nullptr));
     return threads == 0 ? least_
                         : (sum_ + (running != nullptr ? running->vruntime_at(now) : 0)) / threads;
   }
-  // Of those that have had no more than their share, and `best`, who has the earliest deadline.
+  // The thread with the earliest deadline, of `best` and those that have had no more than their
+  // share.
   Thread* earliest(Time now, Thread* best) const noexcept {
     const int64_t middle = mean(now);
     for (const std::vector<Thread*>* threads : {&waiting_, &lingering_}) {
@@ -234,8 +232,8 @@ class RunQueue {
     }
     return thread;
   }
-  // The place of the waiting thread whose cache counts as cold and who has run least; NONE if there
-  // is none. How threads lie in memory is the library's choice, and must not decide.
+  // The place of the waiting thread that has run least of those whose cache counts as cold; NONE if
+  // there is none. The order of `waiting_`, which the library chooses, must not decide.
   uint32_t cold(const Machine& machine, Time now) noexcept {
     if (now < cold_at_) return NONE;
     Time first = UINT64_MAX;
@@ -254,9 +252,8 @@ class RunQueue {
   std::vector<Thread*> lingering_;  // EEVDF
   int64_t sum_ = 0;                 // EEVDF: of the virtual run times in both
   int64_t least_ = 0;               // virtual run time that no thread here is far behind
-  Time cold_at_ =
-      0;  // before it no waiting thread's cache counts as cold: spares a look at all of them
-  Time ticked_ = 0;
+  Time cold_at_ = 0;                // before it no waiting thread's cache counts as cold
+  Time ticks_ = 0;                  // number of the last tick that a running thread has seen
 };
 
 }  // namespace millrace::sim

@@ -54,9 +54,8 @@ struct Discipline {
   bool pooled;           // the pool executes its ports, whose queues may be switched off
   bool resumed;          // a co-routine executes it, which the pool resumes
   void* (*body)(void*);  // of the threads that execute its ports
-  void (*published)(Worker*, Target*);  // what follows a publication
-  void (*wait_for_room)(Worker*, Port*,
-                        uint32_t* round);  // a round of waiting before a full queue
+  void (*published)(Worker*, Target*);                     // what follows a publication
+  void (*wait_for_room)(Worker*, Port*, uint32_t* round);  // one round before a full queue
 };
 
 class Simulation {
@@ -90,8 +89,8 @@ class Simulation {
   System system;
   std::deque<Operator> operators;
   std::deque<Port> ports;
-  millrace::Contexts* contexts =
-      nullptr;  // its own; null: no port is fed from more than one context, whatever queues are on
+  // its own; null: no port is fed from more than one context, whichever queues are on
+  millrace::Contexts* contexts = nullptr;
   Sizes* sizes = nullptr;  // its own
   std::deque<Worker> workers;
   std::deque<Mutex> mutexes;

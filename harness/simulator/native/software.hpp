@@ -22,12 +22,11 @@ struct Software {
   bool whole_queue = false, queueful = false;
   Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
   uint32_t back_off_factor = 10;
-  uint32_t ahead =
-      // multiplies of a tuple that begin before the one before it is done, where each is handed
-      // over alone
-      0;
-  uint32_t overlap =
-      1024;  // multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024
+  // Multiplies of a tuple that begin before the previous tuple is done, where each is handed over
+  // alone.
+  uint32_t ahead = 0;
+  // Multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024.
+  uint32_t overlap = 1024;
   uint64_t clock = 0, source_batch = 0, source_tuple = 0, source_byte = 0, call_batch = 0,
            call_tuple = 0, push_batch = 0, push_tuple = 0, take_batch = 0;
   uint64_t drain = 0, list_push = 0, list_pop = 0, flag = 0, lock = 0, way = 0, way_tuple = 0,

@@ -123,7 +123,7 @@ class System {
   void yield(Thread& thread) {
     RunQueue& cpu = cpus_[thread.cpu];
     const bool somebody = !cpu.empty();
-    if (!somebody && !cpu.somebody_lingers()) return;
+    if (!somebody && !cpu.any_lingers()) return;
     cpu.account(thread, now);
     cpu.yield(machine_, thread, now);
     if (somebody) {
@@ -284,9 +284,8 @@ class System {
   }
 
   uint32_t busy_cores() const noexcept { return std::max(occupancy_.busy_cores(), 1u); }
-  uint64_t busy_l3() const noexcept {
-    return machine_.l3 * std::max(occupancy_.busy_l3s(), 1u);
-  }  // bytes, of those with a busy core
+  // Bytes of the L3 caches with a busy core.
+  uint64_t busy_l3() const noexcept { return machine_.l3 * std::max(occupancy_.busy_l3s(), 1u); }
   uint64_t switches() const noexcept { return switches_; }
   // CPU time of all threads, and time integral of threads that could have run [ps]
   uint64_t cpu_time() noexcept {
@@ -474,9 +473,8 @@ class System {
     thread.vruntime += to.least() - from.least();
     if (machine_.base_slice != 0) {
       const uint64_t share = thread.load.at(now, thread.state != Thread::ASLEEP);
-      from.load.pass(
-          now, from.loaded() + (thread.state ==
-                                Thread::RUNNABLE));  // who waited there has left the queue just now
+      // a thread that waited there has left the queue just now
+      from.load.pass(now, from.loaded() + (thread.state == Thread::RUNNABLE));
       from.load.part(share);
       to.load.pass(now, to.loaded());
       to.load.join(share);
@@ -595,9 +593,8 @@ class System {
   uint64_t load(const RunQueue& cpu) const noexcept {
     return machine_.base_slice == 0 ? cpu.loaded() * ONE : cpu.load.at(now, cpu.loaded());
   }
-  Time jitter(Time time) noexcept {
-    return time * 3 / 4 + time * (random() >> 54) / 2048;
-  }  // from 3/4 to 5/4: wake-ups vary
+  // From 3/4 to 5/4 of the time: wake-ups vary.
+  Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }
   void integrate() noexcept {
     cpu_time_ += (now - integrated_) * occupancy_.busy_cpus();
     load_time_ += (now - integrated_) * runnable_;
@@ -609,12 +606,11 @@ class System {
 
   static constexpr size_t PAGE = 4096, LINE = 64;
   static constexpr uint64_t ONE = Average::ONE;
-  static constexpr uint64_t IMBALANCE_PCT = 117,
-                            CFS_IMBALANCE_PCT =
-                                125;           // Linux: imbalance_pct of CPUs that share a cache
+  // Linux: imbalance_pct of CPUs that share a cache
+  static constexpr uint64_t IMBALANCE_PCT = 117, CFS_IMBALANCE_PCT = 125;
   static constexpr uint64_t AFFINE_PCT = 108;  // half of what is above 100 counts there
   const Machine& machine_;
-  millrace::Fibre simulating_;  // who simulates
+  millrace::Fibre simulating_;  // on which the simulator itself runs
   std::function<Thread*()> next_;
   std::exception_ptr failure_;  // of a program
   std::vector<RunQueue> cpus_;

@@ -31,8 +31,8 @@ class Average {
     const uint64_t passed = std::min<uint64_t>((now - since_) / NANOSECOND, 8 * MEMORY_NS),
                    memory = std::min<uint64_t>(since_ / NANOSECOND, MEMORY_NS);
     if (passed + memory == 0) return 0;
-    const Wide weighed = Wide{value_} * memory +
-                         Wide{level} * ONE * passed;  // beyond 64 bits from a level of 166 on
+    // beyond 64 bits from a level of 166 on
+    const Wide weighed = Wide{value_} * memory + Wide{level} * ONE * passed;
     return static_cast<uint64_t>(weighed / (memory + passed));
   }
   // The level was `level` until now.
@@ -57,27 +57,28 @@ struct Scheduled {
 
   uint32_t id = 0;   // its process in the calendar
   uint32_t cpu = 0;  // where it runs, or ran last
-  uint32_t before =
-      0;  // where it had run last when it was woken and that CPU was busy, the last time
+  // where it had run last, the last time that it was woken and that CPU was busy
+  uint32_t before = 0;
   uint32_t core = 0;
   State state = NEW;
-  bool spinning =
-      false;  // looks at something all the time, until its event or until it is told (hasten)
+  bool spinning = false;    // looks at a value all the time, until its event or until hasten()
   bool lingers = false;     // asleep, and still in its CPU's run queue (EEVDF)
   bool woken_afar = false;  // from another CPU than the one that it waits for
-  uint64_t fp = 0, mixed = 0,
-           waiting =
-               0;  // time that it has spent and that has not passed yet, by sort (machine.hpp)
+  // time that it has spent and that has not passed yet, by sort (machine.hpp)
+  uint64_t fp = 0, mixed = 0, waiting = 0;
   int64_t vruntime = 0;  // relative to its CPU's
-  int64_t deadline = 0,
-          lag = 0;  // EEVDF: of its request; what it was owed when it left a run queue
-  Time since = 0, slice_began = 0, ran = 0;  // `ran`: when it last gave its CPU away
-  Touch left;                                // then, by the slots that its core had touched
-  Average load;                              // how much of the time it was in a run queue
-  uint32_t woke = UINT32_MAX;                // whom it woke last
-  uint32_t flips = 0;  // how often that was another thread than before, in the last seconds
+  int64_t deadline = 0;  // EEVDF: of its request
+  int64_t lag = 0;       // EEVDF: what it was owed when it left a run queue
+  Time since = 0;        // time up to which `vruntime` counts its run
+  Time slice_began = 0;
+  Time ran = 0;                // when it last gave its CPU away
+  Touch left;                  // then, by the slots that its core had touched
+  Average load;                // how much of the time it was in a run queue
+  uint32_t woke = UINT32_MAX;  // the thread that it woke last
+  uint32_t flips = 0;          // changes of `woke` in the last seconds
   Time flips_halved = 0;
-  Time waits_since = 0, waited = 0;  // RUNNABLE: since when; for how long in all
+  Time waits_since = 0;  // RUNNABLE: since when
+  Time waited = 0;       // time for which it was RUNNABLE in all
 
   bool owes() const noexcept { return (fp | mixed | waiting) != 0; }
   int64_t vruntime_at(Time now) const noexcept {
@@ -86,8 +87,7 @@ struct Scheduled {
 };
 
 struct Thread : Scheduled {
-  millrace::Fibre* stack =
-      nullptr;  // where its program goes on: on the one below, or a co-routine's
+  millrace::Fibre* stack = nullptr;  // on which its program goes on: `own_stack`, or a co-routine's
   std::function<void()> program;
   millrace::Fibre own_stack;
   millrace::Stacks memory;  // of that stack
