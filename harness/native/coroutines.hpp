@@ -85,9 +85,8 @@ class Coroutines {
     std::vector<uint32_t> inputs;            // its input ports
     std::unique_ptr<Word<uint32_t>[]> need;  // by input: tuples; 0: it does not wait there
     Word<uint32_t> mode{0};
-    std::unique_ptr<Word<uint32_t>[]>
-        // ports that have no room, or OTHER, something else of the graph's: any of them will do
-        lacks;
+    // ports that have no room, or OTHER, something else of the graph's: any of them will do
+    std::unique_ptr<Word<uint32_t>[]> lacks;
     Word<uint32_t> lacking{0};           // how many
     uint32_t most_lacking = 1;           // ports, at once
     int64_t wakes_ns = 0;                // ASLEEP: until then

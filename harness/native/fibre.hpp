@@ -181,8 +181,8 @@ class FloatingPoint {
 
  private:
 #if defined(__x86_64__)
-  static constexpr uint64_t CONTROL =
-      0xffff'0000'ffc0;  // the lowest bits tell which exceptions there were
+  // the lowest bits tell which exceptions there were
+  static constexpr uint64_t CONTROL = 0xffff'0000'ffc0;
 #else
   static constexpr uint64_t CONTROL = UINT64_MAX;
 #endif

@@ -33,8 +33,8 @@ inline double multiply(double value, double factor, uint32_t cost) noexcept {
 // of `before` get through.
 inline double after(double value, double before, double nothing) noexcept {
   typedef double Doubles __attribute__((vector_size(16)));
-  typedef int64_t Bits
-      __attribute__((vector_size(16)));  // in vector registers the link costs an AND and an OR
+  // in vector registers the link costs an AND and an OR
+  typedef int64_t Bits __attribute__((vector_size(16)));
   const Bits bits = (Bits)(Doubles){before, 0.0} & (Bits)(Doubles){nothing, 0.0};
   return ((Doubles)(bits | (Bits)(Doubles){value, 0.0}))[0];
 }

@@ -121,8 +121,8 @@ class BasicFreeList {
   }
 
   std::unique_ptr<Node[]> nodes_;
-  std::unique_ptr<uint32_t[]>
-      spare_;  // by port: its node while it is out of the list; its holder's alone
+  // by port: its node while it is out of the list; its holder's alone
+  std::unique_ptr<uint32_t[]> spare_;
   alignas(CACHE_LINE) Word<uint64_t> head_{link(0, 0)};
   alignas(CACHE_LINE) Word<uint64_t> tail_{link(0, 0)};
 };

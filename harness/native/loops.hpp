@@ -21,10 +21,9 @@ using LoopFunction = int32_t (*)(millrace_loop*, void* state);
 // The consumer's side of a queue before a loop. Only the loop itself uses it.
 struct LoopInput {
   Port* port;
-  Tuple*
-      // of a queue shorter than a batch: room for the tuple popped last, which leaves its slot at
-      // once; else null
-      taken_out;
+  // of a queue shorter than a batch: room for the tuple popped last, which leaves its slot at once;
+  // else null
+  Tuple* taken_out;
   uint32_t streams;   // that lead here
   uint32_t finals;    // of these, how many have ended, as far as it has looked
   uint32_t popped;    // slots at the front that it is done with and has not given back
@@ -45,8 +44,8 @@ struct LoopInput {
   // Tuples that wait.
   uint64_t at_hand() noexcept {
     if (by_tickets) return data;
-    const uint64_t size =
-        port->ring.size_guess();  // first: then what it holds is counted in `marks`
+    // first: then what it holds is counted in `marks`
+    const uint64_t size = port->ring.size_guess();
     const uint64_t head = port->ring.head().load(std::memory_order_relaxed);
     if (port->marks.read() != found) {
       for (uint64_t i = std::max(looked, place()) - head; i < size; ++i)

@@ -34,14 +34,12 @@ struct Policy {
   const char* meaning;  // for users, one line
   Score score;          // null: chance alone decides, and nothing is looked at; or `judge` does
   uint32_t looks;       // of Looks: what the score needs
-  uint64_t
-      // tuples, a batch at most, that it waits for where others are ready: a turn for less is not
-      // worth the switch
-      floor;
-  bool rises =
-      // the score of a co-routine may rise while it is ready, so all that are ready are asked about
-      // at each pick
-      true;
+  // tuples, a batch at most, that it waits for where others are ready: a turn for less is not worth
+  // the switch
+  uint64_t floor;
+  // the score of a co-routine may rise while it is ready, so all that are ready are asked about at
+  // each pick
+  bool rises = true;
   Judge judge = nullptr;        // in place of `score`
   void* state = nullptr;        // what they get
   Preempts preempts = nullptr;  // null: the quantum decides

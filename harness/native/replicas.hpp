@@ -412,8 +412,8 @@ class Replicas {
     lock_.unlock();
     if (popped > 0) flow_.taken(*self.co);
     if (step == GOT) {
-      const Slot& slot =
-          slot_of(self.ticket.load(std::memory_order_relaxed));  // its own from now on
+      // its own from now on
+      const Slot& slot = slot_of(self.ticket.load(std::memory_order_relaxed));
       flow_.fetch(*self.co, slot.taken, slot.got);
       all_.wake_one_of(first_);
     }

@@ -1,16 +1,16 @@
-// state.hpp - what a running graph consists of: plain records, laid out for who touches them. No
-// logic; that is in path.hpp.
+// state.hpp - the records of a running graph, laid out by the threads that touch them. The logic is
+// in path.hpp.
 //
-//   Operator   one line that is all a called operator needs (constants, and the count of who
-//              executes it), one line for rarer things
+//   Operator   one cache line with all that a call needs, constants and a counter of the executing
+//              thread; one line for what is needed more rarely
 //   Port       an input port with a queue: constants and its mode; the producers' line; the
 //              consumers' line
-//   Route      where the tuples of one output port go
-//   Worker     a thread that executes operators, or a co-routine, with its own flags and counts
+//   Route      the targets of one output port
+//   Worker     a thread that executes operators, or a co-routine, with its own flags and counters
 //              (LOCAL)
 //   Run        what all threads share; read-mostly while tuples flow
 //
-// Who may touch what. An operator is executed by one thread at a time: through its only queued port
+// Access. One thread at a time executes an operator: through its only queued port
 // (Port::consuming), as part of the region of one thread, or under Operator::lock, which the plan
 // sets only where more than one thread can reach it (ALONE).
 #pragma once
@@ -64,7 +64,7 @@ using StreamEnd = void (*)(Operator*, Worker*);
 using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload,
                                    uint64_t payload_bytes, double control, void* state);
 
-// What a kind of queue means to those who send to a port and to the threads that execute it
+// What a kind of queue means to the threads that send to a port and to those that execute it
 // (disciplines.hpp).
 struct Discipline {
   bool pooled;           // the pool executes its ports, whose queues may be switched off
@@ -80,9 +80,8 @@ struct Target {
   Port* port;          // null: the operator is always executed by a call
   uint32_t path_step;  // added to the path of a tuple that goes this way
   uint32_t input;      // which input port of the operator it leads to
-  bool
-      // threaded port: one thread alone sends this way, so it may put off waking the port's thread
-      lazy_wake;
+  // threaded port: one thread alone sends this way, so it may put off waking the port's thread
+  bool lazy_wake;
   bool early;                // within one delivery: it was queued before siblings were called
   bool wake_owed;            // threaded port: it has put it off, and still has to
   Operator* from;            // the operator whose only way this is; null if it has others
@@ -108,10 +107,9 @@ struct Route {
 struct Operator {
   alignas(CACHE_LINE) Kernel kernel;
   double factor;  // of the multiplies: exactly 1.0, read at run time (flop.hpp)
-  std::atomic<Operator*>
-      // the one operator behind the one output port while that is called without a lock; else null
-      // (switching.hpp)
-      next;
+  // the one operator behind the one output port while that is called without a lock; else null
+  // (switching.hpp)
+  std::atomic<Operator*> next;
   std::mutex* lock;   // null: the plan has proved that one thread at a time gets here (P17 s5.2)
   Counter processed;  // data tuples
   Route* routes;      // by output port
@@ -126,28 +124,25 @@ struct Operator {
   uint32_t order;                       // split: tuples stamped so far
   uint32_t open_streams;                // incoming streams that have not ended
   uint64_t copies;  // how many sinks see a tuple from here; 0: it depends on the tuple
-  uint64_t
-      // fingerprints of the tuples that went no further, each as often as sinks would have seen it
-      dropped;
+  // fingerprints of the tuples that went no further, each as often as sinks would have seen it
+  uint64_t dropped;
   Counter emitted;  // tuples sent on by operators that may drop or hold them
-  uint64_t
-      // tuples of a batch that a user's operator was not executed on any more: the run was cut
-      // short
-      left;
+  // tuples of a batch that a user's operator was not executed on any more: the run was cut short
+  uint64_t left;
   Chosen* chosen;  // which tuples it passes on; null: all
-  Operator*
-      control;     // whose tuples are absorbed in its stead: its control port; null if it has none
-  bool drops;      // a user's function may drop tuples; else a dropped one is a lost one
-  bool ended;      // it has sent final punctuation before the last stream into it has ended
-  bool reentrant;  // its function is called without the lock: it locks its own state
-  void* own;       // state of its kind
+  // its control port, as an operator that absorbs the tuples there; null if it has none
+  Operator* control;
+  bool drops;         // a user's function may drop tuples; else a dropped one is a lost one
+  bool ended;         // it has sent final punctuation before the last stream into it has ended
+  bool reentrant;     // its function is called without the lock: it locks its own state
+  void* own;          // state of its kind
   TypedState* typed;  // of a typed operator, source or sink; else null (typed.hpp)
   LoopState* loop;    // of an operator with a loop of its own; else null (loops.hpp)
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
 
-// The way leads to the operator itself, without a look at the port: while its queue is off and
-// nobody else can be in it (switching.hpp).
+// The way leads to the operator itself, without a look at the port: while its queue is off and no
+// other thread can be in it (switching.hpp).
 template <class Target>
 void set_shortcut(Target* target) noexcept {
   if (target->from != nullptr) {
@@ -172,42 +167,40 @@ struct Port {
   uint32_t index;                // among the ports with queues: its name on the list of ready ports
   uint32_t input;                // which input port of the operator it is
   bool shared;                   // more than one thread may produce: the producer flag is needed
-  std::atomic<uint32_t>
-      // threaded, resumed: tuples in the queue at which who waits for them is woken at the latest
-      wake_at;
+  // threaded, resumed: tuples in the queue at which their consumer is woken at the latest
+  std::atomic<uint32_t> wake_at;
   Parking* arrivals;  // threaded: where the port's thread waits for tuples; else null
   Parking* room;  // threaded, and resumed where threads send: where these wait for space; else null
   Stamps* stamps;                // resumed: since when its tuples wait; null if no policy asks
   std::atomic<uint64_t>* freed;  // of a buffer: changed before a producer is woken; else null
-  std::mutex*
-      call_lock;     // scheduled: held by whoever calls, where more than one thread may; else null
+  // scheduled: held by a thread that calls, where more than one thread may; else null
+  std::mutex* call_lock;
   Target** feeders;  // scheduled: the ways that lead here
   uint32_t feeder_count;
-  std::atomic<bool>
-      sole;  // scheduled: as queues are now, all who send here are in one context (contexts.hpp)
+  // scheduled: as queues are now, all senders to this port are in one context (contexts.hpp)
+  std::atomic<bool> sole;
   std::atomic<uint32_t> mode;  // scheduled: of Mode
-  std::atomic<uint32_t>
-      most;  // tuples that a scheduler thread takes from the queue before it looks for another port
+  // tuples that a scheduler thread takes from the queue before it looks for another port
+  std::atomic<uint32_t> most;
   std::atomic<uint32_t> batch;  // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;
-  ReadyFlag
-      ready;  // scheduled: on the list of ready ports, or in the hands of who took it from there
+  // scheduled: on the list of ready ports, or with the thread that took it from there
+  ReadyFlag ready;
   Counter pushes;   // batches
   Counter blocked;  // batches that had to wait: the queue was full or the producer side taken
-  std::atomic<uint64_t>
-      given_up;      // tuples that blocked producers dropped because the run was cut short
+  // tuples that blocked producers dropped because the run was cut short
+  std::atomic<uint64_t> given_up;
   Counter switches;  // times that the queue came or went; the producer side counts
-  Counter
-      // punctuations put into the queue, counted before they are published: the consumer need not
-      // look for them
-      marks;
+  // punctuations put into the queue, counted before they are published: the consumer need not look
+  // for them
+  Counter marks;
   alignas(CACHE_LINE) TryFlag consuming;
-  std::atomic<uint32_t>
-      unended;            // resumed: streams whose final punctuation is not in the queue yet
+  // resumed: streams whose final punctuation is not in the queue yet
+  std::atomic<uint32_t> unended;
   uint32_t open_streams;  // streams into this port that have not ended
   uint64_t marks_taken;   // punctuations taken from the queue
-  uint32_t
-      wary;  // scheduled: how often it still leaves the list of ready ports as soon as it is empty
+  // scheduled: how often it still leaves the list of ready ports as soon as it is empty
+  uint32_t wary;
 };
 
 // A stretch of a source's schedule (sources.hpp), in the unit of the platform's clock.
@@ -253,8 +246,8 @@ struct BalanceState {
   std::atomic<uint32_t> active;  // output ports that get tuples: the first so many
   uint32_t* ways;                // those of them that have room, as far as the operator has looked
   std::atomic<uint64_t> freed;   // changes when a buffer has room, or more ports are active
-  Parking room;                  // where who fills the buffers waits; Port::room of all of them
-  std::atomic<bool> waiting;     // somebody sleeps there, having found all buffers full
+  Parking room;                  // where a sender waits for buffers; Port::room of all of them
+  std::atomic<bool> waiting;     // a sender sleeps there, having found all buffers full
 };
 
 // An attribute of a typed tuple's key.
@@ -276,8 +269,8 @@ struct SplitState {
 struct NativeState {
   NativeFunction function;
   void* state;
-  std::atomic<int32_t>
-      error;           // what the function returned when it failed; 0: it has not. Written last
+  // what the function returned when it failed; 0: it has not. Written last
+  std::atomic<int32_t> error;
   uint64_t failed_at;  // sequence number
 };
 
@@ -308,15 +301,13 @@ struct MergeState {
   Tuple* mark;                 // room for one that goes out: a header, and a slot around it
   std::atomic<uint32_t> next;  // the order that comes next; written by the merge, read by its split
   uint64_t held;               // tuples in slots
-  uint64_t
-      // tuples that came when the run had been cut short, and for which there was no slot
-      given_up;
+  // tuples that came when the run had been cut short, and for which there was no slot
+  uint64_t given_up;
   double last_mark;  // the number of the last punctuation seen: the split sends each one every way
   static constexpr uint32_t NO_SPLIT = UINT32_MAX;
   uint32_t splits_on = NO_SPLIT;  // the co-routine that its split runs on
-  bool
-      // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
-      overrun;
+  // a tuple or punctuation came earlier than the bound allows: a bug, reported as an error
+  bool overrun;
 };
 
 // An input of a barrier (barrier.hpp).
@@ -349,8 +340,8 @@ struct BarrierState {
 
 // A thread, or a co-routine, which a thread executes.
 struct alignas(CACHE_LINE) Worker {
-  std::atomic<bool>
-      stop;  // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
+  // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
+  std::atomic<bool> stop;
   bool pooled;                      // a scheduler thread
   std::atomic<uint64_t> suspended;  // 1: its level was taken away (P17 s4.1.2)
   std::atomic<uint32_t> rest;       // of Rest: whether and why it does not run
@@ -359,44 +350,39 @@ struct alignas(CACHE_LINE) Worker {
   void* (*body)(void*);  // what it runs
   Operator* op;          // of a source's thread, and of a co-routine
   Port* port;            // of a threaded port's thread
-  Target*
-      // coroutine model: what of its deliveries waits for room, the last one first (submit.hpp)
-      begun;
+  // coroutine model: what of its deliveries waits for room, the last one first (submit.hpp)
+  Target* begun;
   char* taken_out;    // a co-routine with a queue shorter than a batch: room for a batch; else null
   bool collects;      // its operator has sent what waits for a batch
   int64_t tick;       // when it last looked at the clock for what it collects (coarse_clock.hpp)
   uint32_t unlooked;  // how often it does not look until it does so again
   Target** owed;      // targets whose thread this worker may still have to wake
-  Port*
-      // a scheduled port that this thread has pushed to and may still have to put on the list
-      // (dynamic.hpp)
-      unannounced;
+  // a scheduled port that this thread has pushed to and may still have to put on the list
+  // (dynamic.hpp)
+  Port* unannounced;
   uint32_t owed_count;
-  uint32_t
-      // by which input port the tuples, or the punctuation, come that it hands to an operator: a
-      // barrier looks
-      input;
-  bool
-      slow;  // a scheduler thread that executes tuples which take long: it calls for others at once
+  // input port of the tuples, or the punctuation, that it hands to an operator; read by barriers
+  uint32_t input;
+  // a scheduler thread that executes tuples which take long: it calls for others at once
+  bool slow;
   Counter drains;
   Counter searches;  // looks for the next port; P17 s4.1.5: a thread that never looks is not active
   Counter reschedules;  // drains of a full queue by its producer
   Counter waits;        // times it slept
-  Stopwatch
-      // a scheduler thread that is allowed to run: without a port, or waiting for another thread
-      idle;
+  // a scheduler thread that is allowed to run: without a port, or waiting for another thread
+  Stopwatch idle;
   Stopwatch asleep;  // suspended
-  std::atomic<Worker*>
-      executes;  // a thread that resumes co-routines: the one that it executes; null: none
+  // a thread that resumes co-routines: the one that it executes; null: none
+  std::atomic<Worker*> executes;
   uint32_t co;   // a co-routine: its number
   bool resumed;  // this is a co-routine, no thread
-  bool
-      replica;  // a co-routine of an operator that may have several: `op` is its own record of that
+  // a co-routine of an operator that may have several: `op` is its own record of that
+  bool replica;
   uint64_t taken, pushed;  // a co-routine: tuples out of its queues, and into others
   int64_t born_ns;  // a co-routine: when the tuples that it has in hand left their source, about
-  uint64_t
-      given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
-  Parking pause;              // where it sleeps while it is suspended
+  // of the tuples it gave up, each as often as sinks would have seen it
+  uint64_t given_up_fingerprints;
+  Parking pause;  // where it sleeps while it is suspended
   Thread thread;
 };
 
@@ -412,9 +398,8 @@ struct Run {
   uint32_t worker_count;
   Worker* co_workers;  // of co-routines
   uint32_t co_worker_count;
-  Operator*
-      // records of replicas, the operators' own left out: what each counts is added up
-      replica_operators;
+  // records of replicas, the operators' own left out: what each counts is added up
+  Operator* replica_operators;
   uint32_t replica_count;
   CoroutineRun* coroutines;  // null: the model has none
   ReadyPorts* ready;         // null: no port is scheduled
@@ -422,15 +407,14 @@ struct Run {
   Sizes* sizes;        // of batches and drains
   Tuple* final_punctuation;
   bool python;  // some operator runs Python code
-  uint32_t
-      // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
-      patience;
-  alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources shall send no more
+  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
+  uint32_t patience;
+  alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources must send no more
   std::atomic<bool> failed;                         // an operator raised
   std::atomic<bool> gave_up;  // a blocked producer dropped what it had, when the run was cut short
   alignas(CACHE_LINE) std::atomic<uint32_t> open_operators;
-  std::atomic<bool>
-      over;       // no operator is open, or one has failed, or the engine has ended the run
+  // no operator is open, or one has failed, or the engine has ended the run
+  std::atomic<bool> over;
   Parking ended;  // where the engine waits for `over`, and paced sources for their time
 };
 
@@ -442,7 +426,7 @@ inline uint32_t doing_of(const Worker& thread) noexcept {
 // The operator that a thread executes, + 1; 0: none.
 inline uint32_t operator_of(const Worker& thread) noexcept { return executed_by(doing_of(thread)); }
 
-// Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds
+// Queue `queue` is on from now on, or off: what ports are fed from changes. The caller holds
 // Contexts::changing.
 template <class AnyRun>
 void change_contexts(AnyRun* run, uint32_t queue, bool on) noexcept {

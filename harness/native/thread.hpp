@@ -69,8 +69,8 @@ inline constexpr size_t STACK_REACH = size_t{8} << 20;
 
 class Thread {
  public:
-  static constexpr size_t GUARD_BYTES =
-      1 << 20;  // below its stack: no frame of a function that is larger misses it
+  // below its stack: no frame of a function that is larger misses it
+  static constexpr size_t GUARD_BYTES = 1 << 20;
 
   // 0, or the error of pthread_create (EAGAIN: the system has no more threads to give).
   int start(void* (*body)(void*), void* argument, size_t stack_bytes, const char* name) noexcept {

@@ -27,8 +27,8 @@ struct Tuple {
   double value;       // what work operators compute on
   uint32_t path : 24;  // which way through the graph it came; sinks check the order of each path
   uint32_t kind : 8;
-  uint32_t
-      order;  // its place among the tuples of the last split, modulo 2^32; what a merge restores
+  // its place among the tuples of the last split, modulo 2^32; what a merge restores
+  uint32_t order;
 };
 static_assert(sizeof(Tuple) == 32, "a header of 32 bytes leaves 96 of payload in two cache lines");
 

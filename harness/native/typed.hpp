@@ -105,8 +105,8 @@ struct TypedState {
   uint32_t order;       // of that tuple, between a split and its merge
   uint64_t violations;  // tuples that were not the next of their stream
   uint64_t damaged;     // whose seal was broken
-  std::atomic<int32_t>
-      error;           // what its function returned when it failed; 0: it has not. Written last
+  // what its function returned when it failed; 0: it has not. Written last
+  std::atomic<int32_t> error;
   uint64_t failed_at;  // how many tuples it had executed
 };
 

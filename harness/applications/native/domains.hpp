@@ -1,4 +1,4 @@
-// domains.hpp - where in a name the domain begins that somebody registered, and lists of domains.
+// domains.hpp - the registered domain in a name of DNS, by public suffixes; and sets of domains.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,10 @@
 
 namespace millrace::applications {
 
-// A set of endings of names: of whole labels, from the last label on. It also has every shorter
-// ending of each. So a search of a name stops at the first ending that is not in the set, for most
-// names after one label or two, and reads no byte before it.
+// A set of endings of names. An ending consists of whole labels, up to the last one of a name. With
+// an ending the set has each shorter ending of it. So the search of a name goes from its last label
+// backwards and stops at the first ending that is not in the set: for most names after one label or
+// two.
 class Endings {
  public:
   enum Kind : uint8_t { ABSENT = 0, PART = 1, RULE = 2, ANY_BELOW = 4, EXCEPTION = 8 };
@@ -25,8 +26,8 @@ class Endings {
     }
     mark(ending, label.hash, kind);
   }
-  // found(begin, kind) of each ending of a name, the shortest first, while found returns true. The
-  // last one may be absent.
+  // Calls found(begin, kind) for each ending of a name, the shortest first, while it returns true.
+  // The last one may be absent.
   template <class F>
   void each(std::string_view name, F&& found) const noexcept {
     for (Label label{name.size()};; label.go_before()) {
@@ -38,7 +39,7 @@ class Endings {
   }
 
  private:
-  // A label of a name, and a hash of the ending that begins there, which is made from its end.
+  // A label of a name, and a hash of the ending that begins there, made from its last letter on.
   struct Label {
     size_t begin;
     uint64_t hash = 0;
@@ -59,10 +60,10 @@ class Endings {
     uint32_t length;
     uint32_t kind;
   };
-  // Part of an index by hash, with linear probing.
+  // A slot of an index by hash, with linear probing.
   struct Slot {
     uint32_t hash;   // the upper half
-    uint32_t entry;  // its number from 1, or 0
+    uint32_t entry;  // its number from 1; 0: the slot is free
   };
   size_t slot_of(uint64_t hash) const noexcept { return (hash ^ hash >> 32) & (slots_.size() - 1); }
   size_t slot_after(size_t place) const noexcept { return (place + 1) & (slots_.size() - 1); }
@@ -99,13 +100,13 @@ class Endings {
     while (slots_[place].entry != 0) place = slot_after(place);
     slots_[place] = {static_cast<uint32_t>(hash >> 32), entry};
   }
-  std::string text_;
+  std::string text_;  // all endings, one behind the other
   std::vector<Entry> entries_;
-  std::vector<Slot> slots_;  // half of them are in use at most
+  std::vector<Slot> slots_;  // at most half of them are in use
 };
 
 // The public suffixes of https://publicsuffix.org/list/: rules such as com, *.ck and !www.ck.
-// Operators share one, since finding changes nothing.
+// Operators may share one, since of() changes nothing.
 class Suffixes {
  public:
   explicit Suffixes(const std::vector<std::string>& rules) {
@@ -124,11 +125,11 @@ class Suffixes {
     size_t domain;     // begin of the registered domain
     size_t label_end;  // end of its first label
   };
-  // Of a name that is a suffix itself, all of it and its first label.
+  // The registered domain of a name; all of a name that is a suffix itself.
   Place of(std::string_view name) const noexcept {
     constexpr size_t NONE = std::string_view::npos;
     size_t suffix = NONE, domain = NONE, shorter = NONE;  // where each begins
-    bool below_any = false;  // any label before the shorter ending is part of a suffix
+    bool below_any = false;  // `*.` precedes the shorter ending in the list
     rules_.each(name, [&](size_t begin, uint32_t kind) {
       if ((kind & Endings::EXCEPTION) != 0) {
         suffix = shorter == NONE ? 0 : shorter;
@@ -159,7 +160,7 @@ class Suffixes {
   Endings rules_;
 };
 
-// Domains, and all that is below them.
+// A set of domains, with all names below them.
 class Domains {
  public:
   explicit Domains(const std::vector<std::string>& domains) {

@@ -17,8 +17,8 @@ using namespace operators;
 
 inline constexpr int64_t SECOND = 1'000'000'000;  // ns
 inline constexpr int64_t DAY = 86400 * SECOND;
-inline constexpr int64_t YEAR =
-    366 * DAY;  // of leap years, as all are in which times without a year are counted
+// of leap years, as all are in which times without a year are counted
+inline constexpr int64_t YEAR = 366 * DAY;
 inline constexpr int64_t NO_YEAR_BEGINS = 730 * DAY;  // 1972, of which times without a year are
 
 inline constexpr size_t MOST_LINE = 65'536;  // bytes; a longer line is broken

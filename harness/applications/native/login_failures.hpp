@@ -1,9 +1,9 @@
 // login_failures.hpp - the operators of LoginFailures (P17 Figure 1; the larger form after its
 // public parent, streamsx.demo.logwatch).
 //
-// Tuples have the times of their lines, which may go back. Attempts are windows by count, of which
-// the time matters from the first to the last. Behind the sequencer, tuples that carry only a time
-// say how far time has come (event_time.hpp), so that the join can forget.
+// Tuples have the times of their lines, which may go back. Attempts are windows by count; their
+// span is the time from the first to the last. Behind the sequencer, tuples that carry only a time
+// say how far time has come (event_time.hpp), so that the join can forget tuples.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,14 @@ namespace millrace::applications {
 
 using namespace operators;
 
+// Times and spans are in ns; times are since 1970.
 struct Line {
   uint64_t number;
-  int64_t shift;   // of its time [ns]: the input is gone through again and again
-  const char* at;  // where it lies in the input
+  int64_t shift;   // of its time: the input is read again and again
+  const char* at;  // its first byte in the input
   LongText<124> text;
-  // How often a line stands for one before it: `last message repeated 3 times`, as BSD's syslogd
-  // writes. 0: it stands for itself.
+  // The times that a line stands for the one before it: `last message repeated 3 times`, as BSD's
+  // syslogd writes. 0: it stands for itself.
   static uint64_t repeats(std::string_view text) noexcept;
   static bool of_one_host(std::string_view repeats, std::string_view other) noexcept;
 };
@@ -55,7 +56,7 @@ struct Failure {
 };
 struct Attempts {
   int64_t time;    // of the last one
-  int64_t span;    // from the first to the last [ns]
+  int64_t span;    // from the first to the last
   uint32_t count;  // 0: only the time counts
   uint32_t window;
   LongText<60> rhost;
@@ -66,8 +67,8 @@ struct Success {
   LongText<28> user;  // empty: only the time counts
 };
 struct BreakIn {
-  int64_t suspected;
-  int64_t opened;
+  int64_t suspected;  // time of the attempts
+  int64_t opened;     // time of the session
   uint32_t window;
   LongText<60> rhost;
   LongText<28> user;
@@ -75,9 +76,9 @@ struct BreakIn {
 static_assert(sizeof(Line) == 152 && sizeof(Log) == 208 && sizeof(Failure) == 168,
               "no holes: equal values are equal bytes");
 static_assert(sizeof(Attempts) == 120 && sizeof(Success) == 40 && sizeof(BreakIn) == 120,
-              "nor here");
+              "no holes: equal values are equal bytes");
 
-// The same with all of their names, as results: the sinks keep these.
+// Results with whole names, which the sinks keep.
 using Name = Text<256>;
 inline constexpr size_t MOST_NAME = 255;  // bytes of a user or a host
 struct FoundFailure {
@@ -154,7 +155,7 @@ class CollectNames : public Collect {
   }
 };
 
-// Names that are too long for a tuple, each once, as long as the operator.
+// Names that are too long for a tuple; each is kept once, for as long as the operator lives.
 class LongNames {
  public:
   template <uint32_t N>
@@ -201,7 +202,7 @@ inline bool Line::of_one_host(std::string_view repeats, std::string_view other) 
 
 using Lines = TimedLines<Line, time_of_log>;
 
-// To its output ports in turn: what a split does, as an operator.
+// Sends each tuple to the next of its output ports in turn, as a split does.
 template <class T>
 class InTurn : public Operator {
  public:
@@ -226,8 +227,8 @@ inline bool holds(std::string_view text, std::string_view part) noexcept {
 inline constexpr std::string_view FAILED_TO_LOG_IN = "authentication failure";
 inline constexpr std::string_view SESSION_OPENED = "session opened for user ";
 
-// Lines to log lines. What cannot be read is counted, as broken if it is about a failure; with
-// `keep` it goes on as an empty one, so that its number is not missed.
+// Parses lines. One that cannot be parsed is counted, as broken if it is about a failure; with
+// `keep` it goes on as an empty log line, so that no number is missing.
 class Parse : public LeavesOut {
  public:
   explicit Parse(bool keep) : keep_(keep) {}
@@ -245,18 +246,7 @@ class Parse : public LeavesOut {
       out.time = line.time + in.shift;
       set(&out.host, line.host);
       set(&out.service, line.service);
-      // A message of JSON loses its escapes, if it is short enough to lie in the tuple
-      if (line.form == LogLine::ESCAPED) unescape(line.message, &plain_);
-      while (line.form == LogLine::BYTES && (plain_.ends_with('\r') || plain_.ends_with('\n')))
-        plain_.pop_back();
-      if (line.form == LogLine::BYTES && of_a_login(plain_)) {
-        long_.set(&out.message, plain_);
-      } else if (line.form == LogLine::BYTES ||
-                 (line.form == LogLine::ESCAPED && plain_.size() <= sizeof out.message.text)) {
-        out.message.set(std::string_view(plain_).substr(0, sizeof out.message.text), nullptr);
-      } else {
-        set(&out.message, line.message);
-      }
+      if (line.form == LogLine::PLAIN || !set_plain(line, &out)) set(&out.message, line.message);
     } else {
       const bool broken = holds(text, FAILED_TO_LOG_IN);
       left_out_.add_record(broken ? Left::BROKEN : Left::UNKNOWN, in.number, text);
@@ -276,9 +266,23 @@ class Parse : public LeavesOut {
   }
 
  private:
-  // Messages that are looked at behind this operator.
-  static bool of_a_login(std::string_view message) noexcept {
-    return holds(message, FAILED_TO_LOG_IN) || holds(message, SESSION_OPENED);
+  // Sets a message of JSON without its escapes; false: it is too long for the tuple. Of a message
+  // that is an array of bytes, which are in `plain_`, the tuple gets all if later operators read
+  // it, or else the first ones.
+  bool set_plain(const LogLine& line, Log* out) {
+    constexpr size_t ROOM = sizeof out->message.text;
+    if (line.form == LogLine::ESCAPED) {
+      unescape(line.message, &plain_);
+      if (plain_.size() > ROOM) return false;
+    } else {
+      while (plain_.ends_with('\r') || plain_.ends_with('\n')) plain_.pop_back();
+      if (holds(plain_, FAILED_TO_LOG_IN) || holds(plain_, SESSION_OPENED)) {
+        long_.set(&out->message, plain_);
+        return true;
+      }
+    }
+    out->message.set(std::string_view(plain_).substr(0, ROOM), nullptr);
+    return true;
   }
   bool keep_;
   std::string plain_;
@@ -295,8 +299,8 @@ class LogSequencer : public Sequencer<Log> {
   }
 };
 
-// Numbers failures anew, since what carries only a time has had numbers, too. Port 0 gets failures
-// alone, port 1 both.
+// Numbers failures anew, since tuples that carry only a time have had numbers, too. Port 0 gets
+// failures alone, port 1 both.
 class FailureSequencer : public Sequencer<Failure> {
  protected:
   int32_t pass(millrace_context* context, const Failure& tuple) override {
@@ -315,10 +319,11 @@ class FailureSequencer : public Sequencer<Failure> {
   uint64_t failures_ = 0;
 };
 
-inline constexpr uint32_t MARK_EVERY =
-    256;  // tuples after which an operator tells how far its time has come
+// Tuples after which an operator sends its time.
+inline constexpr uint32_t MARK_EVERY = 256;
 
-// `message repeated 3 times: [ MESSAGE]`, as rsyslog writes: how often, and the message.
+// The times that a message stands for, as rsyslog writes: `message repeated 3 times: [ MESSAGE]`.
+// Replaces such a message by the one inside.
 inline uint64_t repeated(std::string_view* message) noexcept {
   static constexpr std::string_view BEFORE = "message repeated ", BEHIND = " times: [";
   if (message->substr(0, BEFORE.size()) != BEFORE) return 1;
@@ -335,8 +340,8 @@ inline uint64_t repeated(std::string_view* message) noexcept {
   return times;
 }
 
-// Failed logins, to its output ports in turn; with `marks` from time to time a log line without a
-// message, for its time.
+// Sends failed logins to its output ports in turn; with `marks` also, from time to time, a log line
+// without a message, for its time.
 class FailuresOnly : public InTurn<Log> {
  public:
   FailuresOnly(uint32_t outputs, bool marks, const EventTime::Rule& rule)
@@ -370,7 +375,7 @@ class FailuresOnly : public InTurn<Log> {
   uint64_t seen_ = 0;
 };
 
-// Numbers what comes 0, 1, 2, ..., to its output ports in turn.
+// Numbers tuples 0, 1, 2, ..., and sends them to its output ports in turn.
 class Mark : public Operator {
  public:
   explicit Mark(uint32_t outputs) : outputs_(outputs) {}
@@ -388,8 +393,7 @@ class Mark : public Operator {
   uint64_t number_ = 0;
 };
 
-// `authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=HOST  user=NAME`: parts
-// divided by ";", names and values by "=".
+// Parses `authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=HOST  user=NAME`.
 class ParseFailure : public LeavesOut {
  public:
   explicit ParseFailure(bool keep) : keep_(keep) {}
@@ -423,7 +427,7 @@ class ParseFailure : public LeavesOut {
       if (!keep_) return 0;
       uid = euid = tty = rhost = user = {};
     }
-    // What is no failure stands for its number alone: only marks tell how far time has come
+    // a tuple that is no failure keeps its number alone: only marks say how far time has come
     out.time = read || message.empty() ? in.time : EventTime::NEVER;
     out.number = in.number;
     out.uid.set(uid);
@@ -443,7 +447,7 @@ class ParseFailure : public LeavesOut {
 
 // -- suspects and break-ins -----------------------------------------------------------------------
 
-// Of each remote host, every `count` failures: how long they took. A tumbling window by count.
+// Sends the time that every `count` failures of a remote host took. A tumbling window by count.
 class CountAttempts : public Operator {
  public:
   CountAttempts(uint32_t count, uint32_t window) : window_(window), windows_({}, count, count) {}
@@ -463,7 +467,7 @@ class CountAttempts : public Operator {
 
  private:
   // Time that failures took, from the first to the last. Where their times go back by more than
-  // SET_BACK, clocks were set back: what the failures before and behind that took is added up.
+  // SET_BACK, a clock was set back: the times before and after that are added up.
   struct Taken {
     static constexpr int64_t SET_BACK = 20 * 60 * SECOND;  // zones differ by half an hour at least
     int64_t first, last, before;
@@ -494,7 +498,7 @@ class CountAttempts : public Operator {
   CountWindows<TypedFold<Taken, Failure>> windows_;
 };
 
-// Those that came within `span` nanoseconds.
+// Passes attempts that came within `span` nanoseconds.
 class CutOff : public Operator {
  public:
   explicit CutOff(int64_t span) : span_(span) {}
@@ -510,8 +514,8 @@ class CutOff : public Operator {
   int64_t span_;
 };
 
-// The suspects of all windows: port 0 to the writer, port 1 to the join. There it tells how far the
-// time of all of them has come; one that is late does not get there.
+// Merges the suspects of all windows. Port 0 goes to the writer, port 1 to the join, which also gets
+// the time that all windows have reached, and no suspect that is late.
 class Suspects : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
@@ -528,8 +532,8 @@ class Suspects : public LeavesOut {
     }
     reached_[port] = in.time;
     const int64_t all = std::min({reached_[0], reached_[1], reached_[2]});
-    if (all <= told_) return 0;
-    told_ = all;
+    if (all <= sent_) return 0;
+    sent_ = all;
     room<Attempts>(context, 1) = in;
     room<Attempts>(context, 1).time = all;
     millrace_send(context, 1);
@@ -538,12 +542,12 @@ class Suspects : public LeavesOut {
   uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::LATE]; }
 
  private:
-  std::array<int64_t, 3> reached_{INT64_MIN, INT64_MIN, INT64_MIN};
-  int64_t told_ = INT64_MIN;
+  std::array<int64_t, 3> reached_{INT64_MIN, INT64_MIN, INT64_MIN};  // times of the windows
+  int64_t sent_ = INT64_MIN;                                         // last time sent to the join
 };
 
-// Sessions that were opened and are not late; from time to time a log line without a message, for
-// its time.
+// Passes sessions that were opened and are not late; from time to time also a log line without a
+// message, for its time.
 class SuccessesOnly : public LeavesOut {
  public:
   explicit SuccessesOnly(const EventTime::Rule& rule) : clock_(rule) {}
@@ -551,7 +555,7 @@ class SuccessesOnly : public LeavesOut {
     const Log& in = *static_cast<const Log*>(tuple);
     clock_.watch(in.time);
     if (holds(in.service.view(), "sshd") && holds(in.message.view(), SESSION_OPENED)) {
-      if (in.time < told_) {
+      if (in.time < sent_) {
         left_out_.add_record(Left::LATE, in.number, in.message.view());
         return 0;
       }
@@ -562,7 +566,7 @@ class SuccessesOnly : public LeavesOut {
     if (++others_ % MARK_EVERY != 0) return 0;
     Log& out = room<Log>(context, 0);
     out = in;
-    out.time = told_ = clock_.passed();
+    out.time = sent_ = clock_.passed();
     out.message.set({}, nullptr);
     millrace_send(context, 0);
     return 0;
@@ -571,11 +575,11 @@ class SuccessesOnly : public LeavesOut {
 
  private:
   EventTime clock_;
-  int64_t told_ = INT64_MIN;
+  int64_t sent_ = INT64_MIN;  // last time sent
   uint64_t others_ = 0;
 };
 
-// `session opened for user NAME by (uid=0)`
+// Parses `session opened for user NAME by (uid=0)`.
 class ParseSuccess : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -602,8 +606,8 @@ class ParseSuccess : public LeavesOut {
   LongNames names_;
 };
 
-// Suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart: a join by key.
-// Tuples that carry only a time tell how far each side has come, so that the other side can forget.
+// Joins suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart. Tuples
+// that carry only a time say how far each side has come, so that the other side can forget tuples.
 class BreakIns : public Operator {
  public:
   static constexpr int64_t WITHIN = 60 * SECOND;
@@ -628,12 +632,13 @@ class BreakIns : public Operator {
     });
     return sessions_.keep(in.user.view(), in.time, tuple, ahead(1, in.time));
   }
+  // Tuples that a side keeps.
   uint64_t counted(uint32_t side) const noexcept override {
     return (side == 0 ? suspects_ : sessions_).size();
-  }  // that are kept
+  }
 
  private:
-  // A side of the join. Those far ahead of time are kept apart: they must not hold up others.
+  // A side of the join. Tuples far ahead of time are kept apart: they must not hold up others.
   struct Side {
     JoinSide near, far;
     explicit Side(size_t bytes) : near(bytes), far(bytes) {}

@@ -424,8 +424,8 @@ class ParseDns : public LeavesOut {
     const bool answer = (at[2] & 0x80) != 0;
     out->code = static_cast<uint8_t>(answer ? at[3] & 15 : 0);
     out->flags = answer ? ANSWER : 0;
-    const bool plain =
-        (at[2] & 0x78) == 0 && big16(at + 4) == 1;  // a standard query with one question
+    // a standard query with one question
+    const bool plain = (at[2] & 0x78) == 0 && big16(at + 4) == 1;
     if (!plain) {  // behind another header there may be anything, or nothing
       out->type = 0;
       out->name.set({});

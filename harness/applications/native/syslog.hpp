@@ -1,17 +1,21 @@
-// syslog.hpp - lines of system logs: what a line says.
+// syslog.hpp - parser of the lines of system logs.
 //
-// Forms: RFC 3164, `Jun 14 15:16:01 HOST SERVICE: MESSAGE`, with or without a fraction of the second
-// and a priority, `<34>`; the same with a time of ISO 8601, `2024-06-14T15:16:01.5+02:00`; RFC 5424;
-// what journalctl writes as short-iso, short-precise, short-full and json; and a date and a time
-// divided by a blank. A time without a year is read as of 1972, a leap year.
+// Forms of a line:
+//   RFC 3164    `Jun 14 15:16:01 HOST SERVICE: MESSAGE`, with or without a fraction of the second
+//               and a priority, `<34>`
+//   ISO 8601    the same with a time such as `2024-06-14T15:16:01.5+02:00`
+//   date, time  the same with `2024-06-14 15:16:01`
+//   RFC 5424
+//   journalctl  its output formats short-iso, short-precise, short-full and json
+// A time without a year is read as of 1972, a leap year.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include "json.hpp"
 #include "lines.hpp"
@@ -19,7 +23,7 @@
 namespace millrace::applications {
 
 inline constexpr int NO_YEAR = 1972;
-inline constexpr int LAST_YEAR = 2200;  // later than that is no time: nanoseconds would not fit
+inline constexpr int LAST_YEAR = 2200;  // nanoseconds of later times would not fit
 
 // Days from 1970-01-01 to a date of the Gregorian calendar (Hinnant, chrono-compatible low-level
 // date algorithms).
@@ -31,6 +35,7 @@ inline int64_t days_of(int64_t year, unsigned month, unsigned day) noexcept {
   return era * 146097 + (of_era * 365 + of_era / 4 - of_era / 100 + of_year) - 719468;
 }
 
+// The month of an abbreviated name such as `Jun`, 1 to 12; 0: it is none.
 inline unsigned month_of(const char* name) noexcept {
   static constexpr char NAMES[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
   for (unsigned month = 0; month < 12; ++month) {
@@ -39,6 +44,7 @@ inline unsigned month_of(const char* name) noexcept {
   return 0;
 }
 
+// Exactly `count` digits as a number; false: they are none.
 inline bool digits(const char* at, int count, int64_t* value) noexcept {
   int64_t number = 0;
   for (int i = 0; i < count; ++i) {
@@ -97,7 +103,7 @@ inline bool zone_of(std::string_view word, int64_t* ahead) noexcept {
   return true;
 }
 
-// The same of a zone by its name, as `date` writes it; false: the name is not known.
+// A zone, or its name as `date` writes it, as nanoseconds ahead of UTC; false: it is not known.
 inline bool zone_named(std::string_view name, int64_t* ahead) noexcept {
   struct Zone {
     std::string_view name;
@@ -135,9 +141,11 @@ struct LogLine {
   int64_t time;  // ns since 1970
   bool dated;    // with a year
   std::string_view host, service, message;
-  enum Form { PLAIN, ESCAPED, BYTES } form = PLAIN;  // the message is a string of JSON, or an array
+  // the message is text, a string of JSON with escapes, or an array of JSON of its bytes
+  enum Form { PLAIN, ESCAPED, BYTES } form = PLAIN;
 };
 
+// The words of a text, divided by blanks.
 class Words {
  public:
   explicit Words(std::string_view text) noexcept
@@ -158,40 +166,48 @@ class Words {
   const char* end_;
 };
 
-// `HOST SERVICE[7] MSGID STRUCTURED-DATA MESSAGE`, what follows the time in RFC 5424 s6.
+// Removes the structured data of RFC 5424 from the front: `-`, or `[ID NAME="VALUE"]`, once or more
+// often; false: there are none.
+inline bool remove_structured_data(std::string_view* text) noexcept {
+  if (text->empty()) return false;
+  if (text->front() == '-') {
+    text->remove_prefix(1);
+    return true;
+  }
+  bool quoted = false, inside = false;
+  size_t i = 0;
+  for (; i < text->size() && (inside || (*text)[i] == '['); ++i) {
+    const char letter = (*text)[i];
+    if (letter == '[' && !quoted) inside = true;
+    if (letter == '\\' && quoted)
+      ++i;
+    else if (letter == '"')
+      quoted = !quoted;
+    else if (letter == ']' && !quoted)
+      inside = false;
+  }
+  if (i == 0 || inside) return false;
+  text->remove_prefix(std::min(i, text->size()));
+  return true;
+}
+
+// Parses what follows the time (RFC 5424 s6): `HOST SERVICE PROCESS MSGID STRUCTURED-DATA MESSAGE`.
 inline bool parse_5424(std::string_view rest, LogLine* line) noexcept {
   Words words(rest);
   line->host = words.next();
   line->service = words.next();
   words.next();  // the process
   words.next();  // the kind of message
-  std::string_view data = words.rest();
-  if (data.empty()) return false;
-  if (data[0] == '-') {
-    data.remove_prefix(1);
-  } else {
-    bool quoted = false, inside = false;
-    size_t i = 0;
-    for (; i < data.size() && (inside || data[i] == '['); ++i) {
-      if (data[i] == '[' && !quoted) inside = true;
-      if (data[i] == '\\' && quoted)
-        ++i;
-      else if (data[i] == '"')
-        quoted = !quoted;
-      else if (data[i] == ']' && !quoted)
-        inside = false;
-    }
-    if (i == 0 || inside) return false;
-    data.remove_prefix(std::min(i, data.size()));
-  }
-  while (!data.empty() && data[0] == ' ') data.remove_prefix(1);
-  if (data.substr(0, 3) == "\xEF\xBB\xBF") data.remove_prefix(3);
-  line->message = data;
+  std::string_view message = words.rest();
+  if (!remove_structured_data(&message)) return false;
+  while (!message.empty() && message[0] == ' ') message.remove_prefix(1);
+  if (message.substr(0, 3) == "\xEF\xBB\xBF") message.remove_prefix(3);  // a byte-order mark
+  line->message = message;
   return !line->host.empty() && !line->service.empty();
 }
 
-// An entry of the journal as an object of JSON. A message that is no text in UTF-8, or has control
-// characters, is an array of its bytes there.
+// Parses an entry of the journal, an object of JSON. A message that is no text in UTF-8, or has
+// control characters, is an array of its bytes there.
 inline bool parse_entry(std::string_view text, LogLine* line) noexcept {
   std::array<Member, 5> members{Member{"__REALTIME_TIMESTAMP"}, Member{"_HOSTNAME"},
                                 Member{"SYSLOG_IDENTIFIER"}, Member{"_COMM"}, Member{"MESSAGE"}};
@@ -215,7 +231,38 @@ inline bool parse_entry(std::string_view text, LogLine* line) noexcept {
   return true;
 }
 
-// Whether `text` is a line of a log, without its end.
+// The time that follows `month`, such as `14 15:16:01`; false: it is none.
+inline bool time_without_year(unsigned month, Words* words, int64_t* time) noexcept {
+  const std::string_view day = words->next();
+  int64_t number;
+  if (day.empty() || day.size() > 2 || !digits(day.data(), static_cast<int>(day.size()), &number))
+    return false;
+  std::string_view rest;
+  const int64_t clock = clock_of(words->next(), &rest);
+  if (clock < 0 || !rest.empty() || number < 1 || number > 31) return false;
+  *time = days_of(NO_YEAR, month, static_cast<unsigned>(number)) * DAY + clock;
+  return true;
+}
+
+// The time of `Fri 2023-09-08 17:00:30 CEST`, where `first` is the day of the week or, if that is
+// missing, the date; false: it is none.
+inline bool date_and_time(std::string_view first, Words* words, LogLine* line) noexcept {
+  const bool of_journal = first.size() == 3;
+  if (of_journal) first = words->next();
+  const int64_t date = first.size() == 10 ? date_of(first) : -1;
+  std::string_view zone;
+  const int64_t clock = clock_of(words->next(), &zone);
+  int64_t ahead;
+  if (date < 0 || clock < 0 || !zone_of(zone, &ahead)) return false;
+  if (zone.empty()) {  // others than the journal may leave it out, and name the host
+    const std::string_view word = words->next();
+    if (!zone_named(word, &ahead) && !of_journal) line->host = word;
+  }
+  line->time = date + clock - ahead;
+  return true;
+}
+
+// Parses a line of a log, without its end; false: it is none.
 inline bool parse_log(std::string_view text, LogLine* line) noexcept {
   line->form = LogLine::PLAIN;
   line->host = {};
@@ -233,32 +280,13 @@ inline bool parse_log(std::string_view text, LogLine* line) noexcept {
     }
   }
   Words words(text);
-  std::string_view first = words.next();
-  line->dated = true;
+  const std::string_view first = words.next();
   const unsigned month = first.size() == 3 ? month_of(first.data()) : 0;
+  line->dated = month == 0;
   if (month > 0) {
-    line->dated = false;
-    const std::string_view day = words.next();
-    int64_t number;
-    if (day.empty() || day.size() > 2 || !digits(day.data(), static_cast<int>(day.size()), &number))
-      return false;
-    std::string_view rest;
-    const int64_t clock = clock_of(words.next(), &rest);
-    if (clock < 0 || !rest.empty() || number < 1 || number > 31) return false;
-    line->time = days_of(NO_YEAR, month, static_cast<unsigned>(number)) * DAY + clock;
-  } else if (!iso_time(first, &line->time)) {  // `Fri 2023-09-08 17:00:30 CEST`
-    const bool of_journal = first.size() == 3;
-    if (of_journal) first = words.next();
-    const int64_t date = first.size() == 10 ? date_of(first) : -1;
-    std::string_view zone;
-    const int64_t clock = clock_of(words.next(), &zone);
-    int64_t ahead;
-    if (date < 0 || clock < 0 || !zone_of(zone, &ahead)) return false;
-    if (zone.empty()) {  // others than the journal may leave it out, and name the host
-      const std::string_view word = words.next();
-      if (!zone_named(word, &ahead) && !of_journal) line->host = word;
-    }
-    line->time = date + clock - ahead;
+    if (!time_without_year(month, &words, &line->time)) return false;
+  } else if (!iso_time(first, &line->time) && !date_and_time(first, &words, line)) {
+    return false;
   }
   if (line->host.empty()) line->host = words.next();
   // BSD's syslogd may name facility and level: `<auth.info>`

@@ -273,10 +273,9 @@ inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_
 
 struct Interrupting {
   double call_ns, awake_ns;  // as above
-  double
-      // of the thread that had the CPU, for each wake: the interrupt, the woken thread, and two
-      // switches
-      lost_ns;
+  // of the thread that had the CPU, for each wake: the interrupt, the woken thread, and two
+  // switches
+  double lost_ns;
 };
 
 // The same where another thread works on the second CPU all the time. The woken one takes the CPU

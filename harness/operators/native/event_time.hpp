@@ -17,8 +17,8 @@
 
 namespace millrace::operators {
 
-inline constexpr int64_t MOST_TIME =
-    4'400'000'000'000'000'000;  // [ns], before and after 1970: differences do not overflow
+// [ns], before and after 1970: differences do not overflow
+inline constexpr int64_t MOST_TIME = 4'400'000'000'000'000'000;
 
 inline bool is_time(int64_t time) noexcept { return time >= -MOST_TIME && time <= MOST_TIME; }
 

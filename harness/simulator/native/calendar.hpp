@@ -28,8 +28,8 @@ class Calendar {
     uint64_t tie;  // in order of scheduling; and whose it is
     uint32_t process() const noexcept { return static_cast<uint32_t>(tie % MOST); }
   };
-  static constexpr uint64_t MOST =
-      1 << 24;  // processes: more than a graph can have threads; it leaves 2^40 events
+  // processes: more than a graph can have threads; it leaves 2^40 events
+  static constexpr uint64_t MOST = 1 << 24;
 
   explicit Calendar(uint32_t processes) : place_(processes, NOWHERE) { heap_.reserve(processes); }
 
@@ -70,8 +70,8 @@ class Calendar {
   static constexpr uint32_t NOWHERE = UINT32_MAX;
   static constexpr size_t CHILDREN = 4;
 
-  __extension__ using Key =
-      unsigned __int128;  // compared without a branch, which nobody could predict
+  // compared without a branch, which could not be predicted
+  __extension__ using Key = unsigned __int128;
   static Key key(const Event& event) noexcept { return Key{event.time} << 64 | event.tie; }
   static bool before(const Event& a, const Event& b) noexcept { return key(a) < key(b); }
   void put(size_t place, const Event& event) noexcept {

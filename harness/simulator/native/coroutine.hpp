@@ -283,8 +283,8 @@ inline void Simulation::make_replicas(uint32_t co) {
   of.replicas =
       std::make_unique<Coroutines::Replicated>(all, *of.flow, sizes, all[co], &all[extra]);
   of.replicas->prepare();
-  of.may =
-      std::exchange(all[co].may, nullptr);  // it still waits as an operator without replicas does
+  // it still waits as an operator without replicas does
+  of.may = std::exchange(all[co].may, nullptr);
   for (uint32_t i = 0; i < op.most_replicas; ++i)
     coroutines_->places[i == 0 ? co : extra + i - 1] = &(*of.replicas)[i];
 }

@@ -51,8 +51,8 @@ class Futexes {
   };
 
   const Machine& machine_;
-  std::vector<std::deque<Hold>>
-      holds_;  // by hash bucket: those that have its lock or wait for it, in turn
+  // by hash bucket: those that have its lock or wait for it, in turn
+  std::vector<std::deque<Hold>> holds_;
 };
 
 }  // namespace millrace::sim

@@ -84,10 +84,8 @@ class Line {
   Turns turns_, earlier_;
   uint32_t owner_ = NOBODY;   // the core that wrote last
   uint32_t sharer_ = NOBODY;  // the core that read last, since
-  uint64_t sharers_[2] =
-      // bits: the cores that have read since; two with the same number modulo 128 have one in
-      // common
-      {};
+  // bits: the cores that have read since; two with the same number modulo 128 have one in common
+  uint64_t sharers_[2] = {};
 };
 
 }  // namespace millrace::sim

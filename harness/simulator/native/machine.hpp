@@ -48,8 +48,8 @@ struct Machine {
   uint32_t line = 64;
   uint64_t l1 = 0, l2 = 0, l3 = 0;  // bytes
   uint32_t l3_cores = 1;            // neighbours that share one
-  std::vector<uint32_t>
-      slow_clock;  // by busy cores of the socket: how much longer than at the highest clock
+  // by busy cores of the socket: how much longer than at the highest clock
+  std::vector<uint32_t> slow_clock;
   std::vector<uint32_t> slow_fp,
       slow_mixed;  // by busy hardware threads of the core: how much longer than alone
   // Of a load that waits; 0 for what another core has modified, which is a transfer.

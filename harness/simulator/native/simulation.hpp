@@ -120,10 +120,8 @@ class Simulation {
   uint32_t own_threads = 0;          // of sources and threaded ports: all but the pool's
   const Policy* policy = nullptr;    // of co-routines, which the pool resumes; null: there are none
   int64_t quantum_ns = 0;            // after which one of them is preempted
-  Time patience =
-      // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber
-      // CPUs
-      0;
+  // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
+  Time patience = 0;
   uint64_t ring_bytes = 0;  // memory of all queues and merges
   uint64_t filled = 0;      // bytes that were ever put into one
   Word<uint32_t> open_operators;

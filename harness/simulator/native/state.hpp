@@ -299,8 +299,8 @@ struct Port {
   uint64_t marks_taken = 0;
   Word<uint32_t> unended;  // streams whose final punctuation is not in the queue yet
   uint32_t open_streams = 0;
-  std::vector<Worker*>
-      spinning;  // who waits for the port's flags, or for room, and has not given its CPU away yet
+  // threads that wait for the port's flags, or for room, and have not given their CPUs away yet
+  std::vector<Worker*> spinning;
   std::unique_ptr<Stamps> stamps;  // resumed, where the policy looks at times
   // since when a co-routine has waited for room; NEVER: nobody does, or there is some. And for how
   // long that was so until then
