@@ -240,7 +240,7 @@ cdef class Suffixes:
         del self.rules
 
     def domain_of(self, str name):
-        """Return the domain that somebody registered of a name, and the first label of it."""
+        """Return the registered domain of a name, and the first label of that."""
         cdef bytes encoded = name.encode()
         cdef Place place = self.rules.of(encoded)
         return encoded[place.domain:].decode(), encoded[place.domain : place.label_end].decode()

@@ -1,9 +1,9 @@
 // activity.hpp - what a thread does, and for which operator: one word, which the thread writes
 // whenever that changes, and at which others look.
 //
-// A store to a line of the thread's own is all that it costs. So nobody measures time on the way of
-// a tuple: a sampling thread looks a thousand times a second (runtime/time_use.pyx), and virtual
-// time, where looking costs nothing, is added up at each change (simulator/native/time_use.hpp).
+// A store to a line of the thread's own is all that it costs. So no tuple pays for a clock: a
+// sampling thread looks a thousand times a second (runtime/time_use.pyx), and virtual time, where
+// looking costs nothing, is added up at each change (simulator/native/time_use.hpp).
 #pragma once
 
 #include <cstdint>

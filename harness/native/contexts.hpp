@@ -1,9 +1,9 @@
 // contexts.hpp - which input ports are fed from one context alone, as queues come and go.
 //
-// A *context* executes one thing at a time: the thread of a source, whoever holds the consumer flag
-// of a queued port, whoever holds the lock of an operator that several contexts call (analysis.py).
-// While all who send to a called port are in one context nobody else can be in it, so it needs no
-// lock. Which ports these are changes with each queue; both engines tell of each change here.
+// A *context* executes one thing at a time: the thread of a source, the holder of a queued port's
+// consumer flag, or the holder of the lock of an operator that several contexts call (analysis.py).
+// While all senders to a called port are in one context, no other thread can be in it, so it needs
+// no lock. Which ports these are changes with each queue; both engines call change() for that.
 //
 // A change is followed from the queue's operator as far as contexts change, operators in
 // topological order. Whether all streams into an operator, or into a port, come from one context is
@@ -90,7 +90,7 @@ class Contexts {
 
   uint64_t looks() const noexcept { return looks_; }  // at operators and streams, by all changes
 
-  std::mutex changing;  // held by who changes what is; nobody waits for anything while holding it
+  std::mutex changing;  // held by a thread that changes contexts, which waits for nothing meanwhile
 
  private:
   static constexpr uint32_t NONE = UINT32_MAX;

@@ -122,7 +122,7 @@ class Coroutines {
     bool busy = false;                 // under the lock: it has picked one
     RareWord<bool> judging{false};     // a user's policy has it
     typename Platform::Signal signal;  // where it sleeps
-    // who is being judged
+    // co-routines that a policy judges
     std::vector<uint32_t> asked;
     std::vector<Seen> seen;
     std::vector<SeenPort> ports;  // of these, one after the other
@@ -814,8 +814,8 @@ class Coroutines {
   }
   // Deadlock. Under the lock. A co-routine changes its state and wakes others only while a thread
   // runs it. So if none is running, ready or asleep, nothing will ever happen again, unless other
-  // threads than these do it. Edge OUTSIDE: who reads that none of these is at work sees what they
-  // have done: the co-routines that they have made ready. The graph is called (stuck).
+  // threads than these do it. Edge OUTSIDE: a thread that reads that none of these is at work sees
+  // the co-routines that they have made ready. The graph is called (stuck).
   bool stuck_now() const {
     return outside_.load(std::memory_order_acquire) == 0 && open_ > 0 && running_ == 0 &&
            ready_.empty() && asleep_.empty() && !over();

@@ -1,9 +1,9 @@
-// deadlock.hpp - who waits for what in a run whose co-routines can none of them go on
-// (coroutines.hpp): one line for the user.
+// deadlock.hpp - description of a deadlock of co-routines (coroutines.hpp), in one line for the
+// user.
 //
-// Each waits for another one: for tuples, those that send to the port; for room, the one that reads
-// from it. So who goes from one to the next comes round, and that round is what has to be told.
-// Nothing moves any more, so all may be read.
+// Each co-routine waits for another one: for tuples, those that send to the port; for room, the one
+// that reads from it. So some of them form a cycle, which the line describes. Nothing moves any
+// more, so all records may be read.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string who_waits(All& all, const Graph& graph, Name name, Input input, Owne
   const auto was_told = [&](uint32_t co) {
     return std::find(way.begin(), way.end(), co) != way.end();
   };
-  const auto another = [&] {  // who waits for room first: it has come further
+  const auto another = [&] {  // first one that waits for room: it has come further
     for (const CoState wanted : {CoState::WRITE_BLOCKED, CoState::READ_BLOCKED}) {
       for (uint32_t co = 0; co < all.count(); ++co) {
         if (state(co) == wanted && !was_told(co)) return co;

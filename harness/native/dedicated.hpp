@@ -143,7 +143,7 @@ void Path<Platform>::wake_owed(Worker* worker) {
     if (!target->wake_owed) continue;
     target->wake_owed = false;
     wake_reader(worker, target->port);
-    Platform::pass(worker);  // who is woken first may run before the last one is
+    Platform::pass(worker);  // the first woken thread may run before the last one is woken
   }
   worker->owed_count = 0;
 }

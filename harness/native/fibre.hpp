@@ -2,8 +2,8 @@
 // registers that a call preserves, and jumps.
 //
 // A fibre may go on on another thread than the one on which it stopped. So nothing on its stack may
-// keep what belongs to a thread: whoever switches to it hands over what it needs as the value that
-// the switch returns. That holds for thread-local variables too, whose addresses compilers keep
+// keep what belongs to a thread: a switch hands over what the fibre needs as the value that it
+// returns there. That holds for thread-local variables too, whose addresses compilers keep
 // (GCC PR 26461), and for locks: none may be held across a switch.
 //
 // A switch ends in a jump, not in a return, which the core would predict wrongly. What a call
@@ -243,7 +243,7 @@ class Fibre {
 #endif
   }
 
-  // Stop here and go on in `to`; returns the value of whoever comes back. `ends`: nobody ever will.
+  // Stops here and goes on in `to`. Returns the value of the switch back; `ends`: there is none.
   [[gnu::always_inline]] void* switch_to(Fibre& to, void* value,
                                          [[maybe_unused]] bool ends = false) noexcept {
 #if defined(__SANITIZE_THREAD__)
@@ -300,8 +300,8 @@ class Fibre {
 #endif
 };
 
-// Stacks of one size, side by side, each above room that nobody uses: who runs over the end of one
-// is stopped by the system.
+// Stacks of one size, side by side, each above unused room: the system stops a thread that runs
+// over the end of one.
 class Stacks {
  public:
   Stacks() = default;
@@ -341,8 +341,8 @@ class Stacks {
 
  private:
   // A guard within the one mapping, where the system knows those (Linux 6.13): the last MiB before
-  // the stack, since each of its pages takes 8 bytes. What lies before that belongs to nobody. Else
-  // all of the room is a mapping of its own, of which a process has about 65,000.
+  // the stack, since each of its pages takes 8 bytes. What lies before that is unused. Else all of
+  // the room is a mapping of its own, of which a process has about 65,000.
   bool guard(char* stack) const noexcept {
     constexpr int install_guard = 102;  // MADV_GUARD_INSTALL
     const size_t within = reach_ < MOST_WITHIN ? reach_ : MOST_WITHIN;

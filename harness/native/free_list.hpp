@@ -13,7 +13,7 @@
 // Edges  LINK   next.compare_exchange(seq_cst) in push() -> next.load(acquire) in pop()
 //                   the node's port is written
 //        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)
-//                   who moved an end saw what it points to
+//                   the thread that moved an end saw what it points to
 //        AGAIN  next.store(release) in push()            -> next.load(acquire) in pop()
 //                   the node is used again: the front has moved on
 // Progress: lock-free (a thread that stops half-way leaves tail_ one behind, and the next one moves
@@ -45,8 +45,7 @@ class BasicFreeList {
       spare_[port] = port + 1;  // node 0 starts as the list's empty front
   }
 
-  // Puts `port` at the back. Only for a port that is not in the list: the caller is the one who
-  // popped it.
+  // Puts `port` at the back. Only for a port that is not in the list, by the thread that popped it.
   void push(uint32_t port) noexcept {
     const uint32_t node = spare_[port];
     nodes_[node].port.store(port, std::memory_order_relaxed);
@@ -56,8 +55,7 @@ class BasicFreeList {
       uint64_t tail = tail_.load(std::memory_order_acquire);                     // SWING
       uint64_t next = nodes_[index(tail)].next.load(std::memory_order_acquire);  // LINK
       if (tail != tail_.load(std::memory_order_acquire)) continue;
-      if (index(next) !=
-          NONE) {  // somebody linked a node and has not moved the end yet: do it for them
+      if (index(next) != NONE) {  // another thread linked a node and has not moved the end yet
         tail_.compare_exchange_weak(tail, link(index(next), tag(tail) + 1),
                                     std::memory_order_acq_rel, std::memory_order_relaxed);
         continue;

@@ -11,12 +11,12 @@
 // Both sides change waiters_, so one of the two comes first, and the later one sees what the
 // earlier thread did before: either the waiter sees the new word and does not sleep, or the
 // notifier sees the waiter. Adding 0 orders the word's change (a release store elsewhere) before
-// the look. Who has been called is off the list, and counted no more: whoever comes next calls the
-// next one, or nobody.
+// the look. A waiter that has been called is off the list, and counted no more: the next notifier
+// calls the next one, if there is one.
 //
 // Not a condition variable: there a woken thread takes a mutex before it goes on. Those that find
 // it taken sleep once more, each until the one before it has had a CPU and given the mutex back,
-// while the queue that they wait for is empty. Here only who is about to sleep takes it.
+// while the queue that they wait for is empty. Here only a thread that is about to sleep takes it.
 // Checked by: tests/native/explore_ready.cpp in many interleavings; tests/native/stress_parking.cpp
 #pragma once
 
@@ -75,8 +75,8 @@ class BasicParking {
     while (Called* called = call_first()) Platform::wake_one_on(*called);
   }
 
-  // Whether somebody sleeps here, as far as this thread can tell without ordering anything: for
-  // wake-ups that may be missed.
+  // True if a thread seems to sleep here. A guess without any order, which may be wrong either way:
+  // for wake-ups that may be missed.
   bool somebody_guess() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:

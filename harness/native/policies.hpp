@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// What a policy looks at besides what is always there: nobody finds out what it does not need.
+// What a policy looks at besides what is always there. Nothing else is computed for it.
 enum Looks : uint32_t { TIMES = 1, RATES = 2, BEHIND = 4, GAIN = 8, PORTS = 16, ALL_LOOKS = 31 };
 
 using Seen = millrace_ready;  // what is not looked at is 0

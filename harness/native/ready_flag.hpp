@@ -1,7 +1,7 @@
-// ready_flag.hpp - who sees to a scheduled port. 1: it is on the list of ready ports, or with the
+// ready_flag.hpp - state of a scheduled port. 1: it is on the list of ready ports, or with the
 // thread that took it from there.
 //
-// READY: a port with tuples is on the list, or in the hands of somebody who will look at it again.
+// READY: a port with tuples is on the list, or with a thread that will look at it again.
 // Three kinds of threads meet here:
 //
 //   producer   publishes tuples, then set(). It was 0: the producer puts the port on the list.
@@ -11,8 +11,8 @@
 //              full queue: release(), which lets go of the consumer flag, then adds 0 to the word,
 //              then looks, unless it is 1: then a taker will look, later.
 //
-// To look: there are tuples, and nobody holds the consumer flag -> set(). It was 0: the port goes
-// back on the list.
+// To look: there are tuples, and no thread holds the consumer flag -> set(). It was 0: the port
+// goes back on the list.
 //
 // Edge  READY  a read-modify-write of word_, acq_rel -> the next one. All three make one, so of two
 //              threads one comes first, and the later one sees what the earlier one had done
@@ -22,10 +22,10 @@
 //                        producer finds 0.
 //   taker and holder     The taker first: the holder sees the tuples that the taker saw, and looks.
 //                        The holder first: the taker sees the consumer flag free, or held by
-//                        another holder, who comes after the taker.
+//                        another holder, which comes after the taker.
 //   two holders          The earlier one leaves the port to the other only if it sees it hold the
 //                        flag. Then that one comes later, by the same argument, and sees the same
-//                        tuples. The last one leaves it to nobody.
+//                        tuples. The last one leaves it to no other.
 //
 // Without the holder's read-modify-write a tuple is lost. The store that lets go of the flag may
 // still be in the store buffer when the tail of the ring is loaded, so the holder sees an empty

@@ -1,22 +1,22 @@
 // ready_ports.hpp - the input ports that wait for a scheduler thread, in the order in which they
 // came, and the threads that wait for ports.
 //
-// P17's free list holds every port that nobody executes, and a thread walks it until it finds one
-// with tuples. Here a port is on the list only while it has tuples (Port::ready says so), so the
-// next port is the first one, and idle threads can sleep until there is one.
+// P17's free list holds every port that no thread executes, and a thread walks it until it finds
+// one with tuples. Here a port is on the list only while it has tuples (Port::ready says so), so
+// the next port is the first one, and idle threads can sleep until there is one.
 //
 // No lost wake-up. push() links the port, then looks for sleepers; a sleeper announces itself, then
 // looks for ports. All four are seq_cst, so in their one order either the push comes first and the
 // sleeper sees the port, or the announcement does and push() sees the sleeper.
 //
-// One at a time. While a thread that was woken has not looked yet (waking_), nobody else is woken:
-// it will look, and once it has a port it wakes the next, if there are more (dynamic.hpp). Else a
+// One at a time. While a thread that was woken has not looked yet (waking_), no other is woken: it
+// will look, and once it has a port it wakes the next, if there are more (dynamic.hpp). Else a
 // hundred idle threads and the few that feed them spend their time at the lock of one mutex and one
 // futex, each for a handful of tuples, and so no more ever come. The schedulers of Go and of Tokio
-// hold back likewise. Who is held back relies on the other's look: it linked its port, then saw
-// waking_ true; the woken thread makes it false, then looks. All four are seq_cst, so the look
-// comes last and sees the port. waking_ becomes true only under the mutex and while somebody waits,
-// and every thread that leaves its wait makes it false: it never stays true with nobody on the way.
+// hold back likewise. A producer that wakes no thread relies on that look: it linked its port, then
+// saw waking_ true; the woken thread makes it false, then looks. All four are seq_cst, so the look
+// comes last and sees the port. waking_ becomes true only under the mutex and while a thread waits,
+// and every thread that leaves its wait makes it false: it is never true without a woken thread.
 //
 // Edges  those of free_list.hpp; the mutex closes the gap between a sleeper's last look and its
 //        sleep.
@@ -43,7 +43,7 @@ class BasicReadyPorts {
 
   explicit BasicReadyPorts(uint32_t ports) : list_(ports) {}
 
-  // Only for a port that is not on the list. Does not wake anybody.
+  // Only for a port that is not on the list. Wakes no thread.
   void push(uint32_t port) noexcept { list_.push(port); }
   uint32_t pop() noexcept { return list_.pop(); }
   bool empty() const noexcept { return list_.empty(); }
@@ -57,14 +57,14 @@ class BasicReadyPorts {
     {
       const std::lock_guard lock(mutex_);
       if (waiting_ == 0 || waking_.load(std::memory_order_relaxed))
-        return;  // who has announced itself and does not wait yet will look
+        return;  // a thread that has announced itself and does not wait yet will look
       waking_.store(true, std::memory_order_seq_cst);
     }
     wake_.wake_one();
   }
 
   // Sleeps until there is a port or one of the flags is set; the flags' writer calls wake_all()
-  // after it. Who then takes a port, or leaves what there is to others, calls wake_one().
+  // after it. A thread that then takes a port, or leaves ports to others, calls wake_one().
   void sleep(const Word<bool>& stop, const Word<uint64_t>& suspended) noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     {
@@ -89,9 +89,9 @@ class BasicReadyPorts {
 
  private:
   BasicFreeList<Platform> list_;
-  // Read by every push, written only where nobody is in a hurry
+  // Read by every push, written only by threads without work
   alignas(CACHE_LINE) Word<uint32_t> sleepers_{0};
-  Word<bool> waking_{false};  // written where somebody is woken
+  Word<bool> waking_{false};  // written where a thread is woken
   typename Platform::Lock mutex_;
   uint32_t waiting_ = 0;  // under the mutex: sleepers that have looked and wait
   typename Platform::Signal wake_;

@@ -22,7 +22,7 @@ struct RealPlatform {
   using RareWord = std::atomic<T>;  // used too seldom to cost anything on a described machine
   using Lock = std::mutex;
   using Fibre = millrace::Fibre;
-  // Where threads sleep. The lock is held by who waits, and was held by who saw it wait.
+  // Where threads sleep. A waiter holds the lock, and a thread that saw it wait has held it.
   class Signal {
    public:
     void wait(Lock& lock) {
@@ -58,8 +58,8 @@ struct RealPlatform {
     const timespec most{most_ns / 1'000'000'000, most_ns % 1'000'000'000};
     futex_sleep(word, seen, &most);
   }
-  // Wakes one of those that sleep there. The word may be gone: then nobody sleeps there, or
-  // somebody who looks again.
+  // Wakes one of those that sleep there. The word may be gone: then no thread sleeps there, or one
+  // that looks again.
   static void wake_one_on(Word<uint32_t>& word) noexcept { futex_wake(word); }
 
 #if defined(__SANITIZE_THREAD__)

@@ -29,7 +29,7 @@ inline void average(double& value, double now) noexcept {
 }
 
 // Tuples that a co-routine has taken from one of several ports, or sent there: the count of the
-// port, where nobody else takes or sends. Found and read as Performance.
+// port, where no other one takes or sends. Found and read as Performance.
 struct PortRate {
   uint64_t counted = 0;
   double per_s = 0.0;

@@ -93,8 +93,8 @@ class BasicSpscRing {
                 std::memory_order_release);  // RECYCLE
   }
 
-  // Anybody; may be out of date by what the two sides did meanwhile. Reads head_ first: the guess
-  // errs on the side of more.
+  // Any thread; may be out of date by what the two sides did meanwhile. Reads head_ first: the
+  // guess errs on the side of more.
   size_t size_guess() const noexcept {
     const uint64_t head = head_.load(std::memory_order_acquire);
     return std::min<uint64_t>(tail_.load(std::memory_order_acquire) - head, capacity_);

@@ -2,13 +2,13 @@
 // about: what policies look at.
 //
 // The queue's positions are cut into stretches of at least a batch. The first push into a stretch
-// stamps it, before it publishes, and so does a push into an empty queue. Whoever looks takes the
-// stamp of the stretch in which the front of the queue is: it is at most a stretch too early. There
-// are more stamps than stretches that the queue's tuples may lie in, so no stamp of theirs is
-// overwritten: edge PUBLISH of the ring brings a stamp to who sees its tuples, and edge RECYCLE
-// comes before the slot is used again. Who looks while another one takes tuples, as a policy at an
-// operator with replicas does, may read the stamp of later tuples, or half of each: policies are
-// wrong then, for once.
+// stamps it, before it publishes, and so does a push into an empty queue. A reader takes the stamp
+// of the stretch in which the front of the queue is: it is at most a stretch too early. There are
+// more stamps than stretches that the queue's tuples may lie in, so no stamp of theirs is
+// overwritten: edge PUBLISH of the ring brings a stamp to a thread that sees its tuples, and edge
+// RECYCLE comes before the slot is used again. A thread that reads while another one takes tuples,
+// as a policy at an operator with replicas does, may read the stamp of later tuples, or half of
+// each. Then the policy is wrong once.
 #pragma once
 
 #include <algorithm>

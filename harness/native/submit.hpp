@@ -289,7 +289,7 @@ uint32_t Path<Platform>::put(Worker* worker, Target* target, Tuple* first, size_
   }
   if (flagged) {
     if (port->shared) Platform::pass(worker);
-    port->producing.unlock();  // without a wake-up: who finds it taken tries again by itself
+    port->producing.unlock();  // without a wake-up: a thread that finds it taken tries again
   }
   if (pushed > 0) port->discipline->published(worker, target);
   return pushed;

@@ -62,9 +62,9 @@ inline void spin(uint32_t* round) noexcept {
   }
 }
 
-// Below a stack on which users' code runs, nobody uses anything: an access of theirs may miss it by
-// so much. Code that runs on the stack of a process, of 8 MiB by default, has no larger frames.
-// Compilers may be asked to touch each page of a frame (-fstack-clash-protection); users need not.
+// Bytes below a stack on which users' code runs that stay unused: an access may miss it by so much.
+// Code that runs on the stack of a process, of 8 MiB by default, has no larger frames. Compilers
+// may be asked to touch each page of a frame (-fstack-clash-protection); users need not.
 inline constexpr size_t STACK_REACH = size_t{8} << 20;
 
 class Thread {
@@ -109,7 +109,7 @@ class Thread {
   int32_t id() const noexcept { return id_.load(std::memory_order_relaxed); }
 
   // The body's last act. Edge DONE: done_.store(release) -> done_.load(acquire): what the thread
-  // did is seen by who finds it done.
+  // did is seen by a thread that finds it done.
   void finish() noexcept { done_.store(true, std::memory_order_release); }
   bool done() const noexcept { return !started_ || done_.load(std::memory_order_acquire); }
 

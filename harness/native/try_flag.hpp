@@ -1,4 +1,4 @@
-// try_flag.hpp - a flag that one thread at a time may hold and that nobody waits for (P17 Figure 3:
+// try_flag.hpp - a flag that one thread at a time may hold and no thread waits for (P17 Figure 3:
 // prodLocked, consLocked).
 //
 // Edge  HANDOVER  held_.store(release) in unlock() -> held_.exchange(acquire) in try_lock()

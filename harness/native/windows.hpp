@@ -3,11 +3,11 @@
 //
 // Each count is in both. Every half window the older one is emptied and becomes the younger, so a
 // reader sees at least half a window, and never an empty one once there have been any counts. Time
-// in which nobody counts, as when the machine stands still, is no reason to hurry: the next half
+// in which no thread counts, as when the machine stands still, is no reason to hurry: the next half
 // window begins when the last one has ended, whenever that is seen.
 //
-// Edge  TURN  the mutex: who reads sees a window either before it was emptied or after it became
-//             the younger one, which is not read
+// Edge  TURN  the mutex: a reader sees a window either before it was emptied or after it became the
+//             younger one, which is not read
 // Checked by: tests/native/explore_ready.cpp in many interleavings; tests/native/stress_windows.cpp
 #pragma once
 
@@ -42,7 +42,7 @@ class BasicWindows {
     older_ = 1 - older_;
   }
 
-  // Anybody: the counts of the older window.
+  // Any thread: the counts of the older window.
   std::vector<uint64_t> read() {
     std::vector<uint64_t> counts;
     counts.reserve(counts_[0].size());

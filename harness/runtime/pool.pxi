@@ -12,7 +12,7 @@
 # them comes back or the level leaves others.
 #
 # Threads are made when the level first needs them and stay until the end of the run. Any thread of
-# the program may read or change the level: one at a time does (`lock`), and nobody changes it once
+# the program may read or change the level: one at a time does (`lock`), and none changes it once
 # the pool is closed.
 
 import os
@@ -273,7 +273,7 @@ cdef extern from "thread_stack.hpp" namespace "millrace" nogil:
 ThreadStack.install_handler()
 
 cdef enum:
-    AT_ONCE = 16  # threads that are made before anybody looks whether to go on: some milliseconds
+    AT_ONCE = 16  # threads that are made before the next look whether to go on: some milliseconds
     NAME_BYTES = 16  # the kernel's limit
 
 

@@ -92,8 +92,8 @@ inline bool read_ip(const uint8_t* ip, uint32_t size, Carried* found) noexcept {
   return true;
 }
 
-// The packets of a file in memory, by where they lie, ordered by time. Late ones are left out. Or the
-// packets of a piece after the other, in the order in which they come.
+// The packets of a file in memory, by their places in it, ordered by time; late ones are left out.
+// Or the packets of one piece after the other, in the order in which they come.
 class Capture {
  public:
   static constexpr uint32_t MOST = 1 << 18;  // bytes of a captured packet; more is no packet
@@ -187,7 +187,7 @@ class Capture {
   }
   // The piece ends within a record.
   void cut() noexcept { truncated_ = last_; }
-  // Where the next record begins nobody knows: the rest is left out.
+  // It is unknown where the next record begins: the rest is left out.
   void give_up() noexcept {
     leave_out_broken();
     form_ = Form::NONE;
@@ -431,8 +431,8 @@ class Capture {
     }
     if (!any) push(packet, carried, false, nullptr, 0);
   }
-  // `message`: of a packet that is about DNS, as far as it was captured. Who asks is the client: the
-  // QR bit of the header says whether a message is an answer (RFC 1035 s4.1.1).
+  // `message`: of a packet that is about DNS, as far as it was captured. The client is the side that
+  // asks: the QR bit of the header says whether a message is an answer (RFC 1035 s4.1.1).
   void push(Packet packet, const Carried& carried, bool dns, const uint8_t* message,
             uint32_t size) {
     packet.dns = dns;

@@ -1,5 +1,5 @@
 // packet_analysis.hpp - the operators of PacketAnalysis (M19 s4.3): names that programs made up
-// (DGA), tunnels through DNS, and who asks for much.
+// (DGA), tunnels through DNS, and clients with many queries.
 //
 // What is found must not depend on threads. So all counts are of tumbling windows by the time of
 // packets, and whole numbers, which may be added in any order. The volume meter of a source tells
@@ -476,7 +476,7 @@ class ValidOnly : public Operator {
   uint64_t odd_ = 0;
 };
 
-// Where in a name the domain begins that somebody registered.
+// The place in a name at which its registered domain begins.
 class FindDomain : public Operator {
  public:
   explicit FindDomain(const Suffixes* suffixes) : suffixes_(suffixes) {}

@@ -44,8 +44,7 @@ struct WordCount {
 static_assert(sizeof(Change) == 2048 && sizeof(Word) == 72 && sizeof(WordCount) == 72,
               "no holes: equal values are equal bytes");
 
-// What an event of recent changes says: its time, the title of the page, and the comment of who
-// changed it.
+// An event of recent changes: its time, the title of the page, and the comment of the author.
 struct ChangeEvent {
   int64_t time;  // [ns]
   std::string title, comment;

@@ -1,5 +1,5 @@
 // copies.hpp - slots copied from ring to ring, by how much memory the two rings take together and
-// who wrote them.
+// which core wrote them.
 //
 // The copy is the one of the runtime (SpscRing::push), a whole ring at once, or as much of it as
 // the other one holds.
@@ -134,7 +134,7 @@ inline double copy_between_ns(const int* two_cpus, Before other, size_t stride, 
                     : -error;
 }
 
-// Bytes a ns that all of `cpus` copy together, each with rings of its own. Nobody begins before all
+// Bytes a ns that all of `cpus` copy together, each with rings of its own. None begins before all
 // have touched theirs: pages that the system clears for one thread would slow another one down.
 inline double copy_together(const int* cpus, int count, size_t stride, size_t footprint) noexcept {
   constexpr size_t TIMES = 4;

@@ -2,7 +2,7 @@
 //
 // Open addressing with linear probing. Keys are bytes of any length. Records have one size, begin
 // as zeros, and are numbered in the order in which their keys came. None can be taken out alone:
-// who wants that copies those that stay into a new table.
+// for that, an operator copies those that stay into a new table.
 #pragma once
 
 #include <algorithm>

@@ -27,12 +27,12 @@
 
 namespace millrace {
 
-// What co-routines are told of a run's ports, and tell of themselves.
+// State of a run's ports that co-routines read, and state of co-routines that others read.
 struct RunPorts {
   struct Port {
     uint32_t reader = NO_CO;        // null: a thread has it
     std::vector<uint32_t> writers;  // co-routines
-    // since when a co-routine has waited for room there; 0: nobody does, or there is some. And for
+    // since when a co-routine has waited for room there; 0: none does, or there is room. And for
     // how long that was so until then
     std::atomic<int64_t> full_since{0};
     std::atomic<uint64_t> full_ns{0};
@@ -49,8 +49,8 @@ struct RunPorts {
     std::atomic<uint32_t> order{0};
     std::atomic<const Operator*> balance{nullptr};
     Performance<RealPlatform> does;
-    // by port, where there are several: of one port, `does` has the rate. Of a port with several
-    // senders, nobody counts who sent what
+    // by port, where there are several: of one port, `does` has the rate. At a port with several
+    // senders, tuples are not counted by sender
     std::vector<PortRate> reads, writes;
   };
 
@@ -412,7 +412,7 @@ class CoroutineRun {
     return co == NO_CO ? nullptr : ports_.workers[co].op;
   }
 
-  // Whether the run is stuck; then deadlock() names who waits for what. Anybody.
+  // Any thread. True if the run is stuck; then deadlock() describes what waits for what.
   bool find_deadlock() {
     const std::lock_guard lock(telling_);
     if (!deadlock_.empty()) return true;

@@ -1,10 +1,10 @@
-// overflow.hpp - what is told if an operator uses more than its co-routine's stack: the guard below
+// overflow.hpp - report of an operator that uses more than its co-routine's stack: the guard below
 // the stack stops it, and the process ends.
 //
 // The signal's handler runs on a stack of the thread's own, since the co-routine's is full. It
 // looks for the stack that was missed among those of all runs, under their lock: a thread that
-// touches a guard has not got that, and whoever has it soon gives it back. If it does not, memory
-// is harmed, and the process ends without a word.
+// touches a guard does not hold that, and its holder soon gives it back. If it does not, memory is
+// harmed, and the process ends without a word.
 #pragma once
 
 #include <sched.h>

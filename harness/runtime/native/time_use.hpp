@@ -1,7 +1,7 @@
-// time_use.hpp - how often a thread that looks at all others has found each of them at what
+// time_use.hpp - how often a sampling thread has found each thread at each activity
 // (native/activity.hpp).
 //
-// One thread counts, any other reads: both hold the lock, which nobody else wants.
+// One thread counts, any other reads. Both hold the lock, which no other thread takes.
 #pragma once
 
 #include <cstdint>

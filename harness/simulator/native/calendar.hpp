@@ -6,7 +6,7 @@
 // simulates, decides ties, so a run is the same bit for bit everywhere.
 //
 // A heap with four children a node, whose entries know their place. The process that acts stays at
-// the top meanwhile, since nobody can be scheduled before it, so that its own next event is one
+// the top meanwhile, since no event can be scheduled before it, so that its own next event is one
 // sift down and not a removal and an insertion: the most frequent case by far.
 #pragma once
 

@@ -23,7 +23,7 @@ inline void Simulation::start(uint32_t worker) {
     listed_ = true;
   }
   // Where operators have more threads than there are CPUs, those of neighbours begin on one CPU: a
-  // graph that has filled from its sources has them there, since who is woken follows who wakes it
+  // graph that has filled from its sources has them there, since a woken thread follows its waker
   // while CPUs have little to do.
   const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus
                                                   ? Occupancy::NONE
@@ -82,8 +82,8 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
   return turns_ + executed - before;
 }
 
-// End the run now, from outside: whoever sleeps is woken, sees that it is over, and gives up what
-// it holds.
+// End the run now, from outside: a thread that sleeps is woken, sees that it is over, and gives up
+// what it holds.
 inline void Simulation::cut() {
   over = true;
   if (coroutines_ != nullptr) {
@@ -103,7 +103,7 @@ inline void Simulation::run_out(uint64_t events) {
   ending_ = true;
   while (!system.calendar.empty() && turns_ + executed < most_events_) {
     system.simulate([this] { return advance(); });
-    cut();  // who has gone to sleep since, before a lock that its holder will never give back, say
+    cut();  // threads that sleep since, such as before a lock that its holder never gives back
   }
 }
 

@@ -87,7 +87,7 @@ class Simulation::CoroutineGraph {
     });
   }
   bool closed(uint32_t port) const noexcept { return simulation_.ports[port].open_streams == 0; }
-  // Whoever asks looks at the state of that co-routine next; of several writers only if one of them
+  // The caller looks at the state of that co-routine next; of several writers only if one of them
   // waits.
   uint32_t reader(uint32_t port) const noexcept {
     const uint32_t co = of_operator[simulation_.ports[port].op->index];
@@ -191,8 +191,8 @@ class Simulation::CoroutineGraph {
   void touch_stamps(const Port& port) const noexcept {
     touch(stamp_touches_[port.index], CO_STAMPS_BYTES);
   }
-  // A co-routine waits for room at the port; tuples were taken there, and one who was told may have
-  // filled it again.
+  // A co-routine waits for room at the port; tuples were taken there, and a sender that was
+  // notified may have filled it again.
   void full(Port& port) const noexcept {
     if (port.full_since == NEVER) port.full_since = simulation_.system.now;
   }
@@ -243,8 +243,8 @@ inline void Simulation::CoroutineGraph::build() {
     if (port.discipline->resumed) regions[of_operator[port.op->index]].inputs.push_back(&port);
   }
   for (uint32_t co = 0; co < regions.size(); ++co) enter(co, *regions[co].op);
-  // in topological order: a co-routine comes once all that send to it have; who is on a cycle,
-  // through a control port, comes last
+  // in topological order: a co-routine comes behind all that send to it; one on a cycle, through a
+  // control port, comes last
   std::vector<uint32_t> before(regions.size(), 0);
   const auto each_reader = [&](uint32_t co, auto tell) {
     for (const Target* target : regions[co].sends) {

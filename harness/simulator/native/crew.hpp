@@ -111,7 +111,7 @@ class Simulation::Crew {
   Simulation& simulation_;
   CoroutineGraph& graph_;
   Port& port_;
-  std::array<Tuple, MAX_BATCH> batch_;  // the front of the queue, for whoever has asked for it
+  std::array<Tuple, MAX_BATCH> batch_;  // the front of the queue, for the replica that asked for it
 };
 
 }  // namespace millrace::sim

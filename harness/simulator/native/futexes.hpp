@@ -27,9 +27,9 @@ class Futexes {
       : machine_(machine), holds_(std::max(buckets, 1u)) {}
 
   uint64_t buckets() const noexcept { return holds_.size(); }
-  // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then.
-  // What holding it takes is part of the call (Machine::sleep, wake_caller and the like). Whoever
-  // waits makes each hand-over longer. A thread that owes time asks for when that has passed: who
+  // The time from `when` until the lock of the queue's hash bucket is free for this thread. What
+  // holding it takes is part of the call (Machine::sleep, wake_caller and the like). Each waiter
+  // makes each hand-over longer. A thread that owes time asks for when that has passed: one that
   // comes before has the lock before, if there is time for it.
   Time hold(const WaitQueue& queue, Time when, Time now) {
     std::deque<Hold>& holds = holds_[queue.bucket];

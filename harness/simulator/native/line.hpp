@@ -1,13 +1,13 @@
-// line.hpp - a cache line that threads share: who wrote it last, who has a copy, and when the next
-// atomic operation on it can begin.
+// line.hpp - a cache line that threads share: the core that wrote it last, the cores with a copy,
+// and when the next atomic operation on it can begin.
 //
 //   load   costs a transfer by distance, unless this core wrote the line last or has looked since
-//   store  costs the writer nothing (store buffers hide it), but takes everybody else's copy away
+//   store  costs the writer nothing (store buffers hide it), but takes all other copies away
 //   rmw    alone: a transfer by distance, or a local operation; while others wait for the same
-//          line: in turn, at the aggregate rate that is measured for that many contenders, who are
-//          counted: they leave as evenly as time passes until the line is free. A thread that owes
-//          time takes its turn for when that has passed; who comes before the first of those turns
-//          takes one among the turns before.
+//          line: in turn, at the aggregate rate that is measured for that many contenders, which
+//          are counted: they leave as evenly as time passes until the line is free. A thread that
+//          owes time takes its turn for when that has passed; a thread that comes before the first
+//          of those turns takes one among the turns before.
 //
 // The aggregate rate of a line under contention is far above one over its transfer time, because
 // requests of one socket are served together; and far below the rate of a core alone. A model of

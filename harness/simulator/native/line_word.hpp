@@ -1,5 +1,5 @@
-// line_word.hpp - who acts now on a described machine, and words with a line of their own, which
-// charge that thread.
+// line_word.hpp - the thread that acts now on a described machine, and words with a line of their
+// own, which charge that thread.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct Acting {
   Worker* worker = nullptr;  // null: the engine acts, from outside
 };
 
-// Not to be inlined, nor its result to be kept: who asks may go on on another thread of ours.
+// Not to be inlined, nor its result to be kept: the caller may go on on another thread of ours.
 #if defined(__clang__)
 [[gnu::noinline]]
 #else

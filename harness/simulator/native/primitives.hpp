@@ -30,9 +30,9 @@ void LineWord<T>::modify(bool cas) noexcept {
 inline bool Flag::try_lock() {
   Worker& w = *current()->worker;
   Simulation& simulation = *w.run;
-  // A look comes first, which takes the line from nobody. P17 prints none, but a compare-exchange
+  // A look comes first, which takes the line from no core. P17 prints none, but a compare-exchange
   // that fails is one where it reserves the line. Elsewhere threads that try again and again keep
-  // the line from who holds the flag, so that each turn of a holder takes a turn of them all.
+  // the line from the holder of the flag, so that each turn of a holder takes a turn of them all.
   if (!simulation.software.printed || simulation.machine.reserves) {
     simulation.look(w, line_);
     if (held_) return false;
@@ -71,7 +71,7 @@ inline void Mutex::lock() {
     simulation.system.sleep_in(w, queue);
     simulation.rmw(w, queue.line, true);
     simulation.pass(w);
-    if (!held_) break;  // else somebody who was awake came before: the lock is not fair
+    if (!held_) break;  // else a thread that was awake came before: the lock is not fair
   }
   held_ = true;
 }

@@ -1,10 +1,10 @@
-// ring.hpp - a queue before a port: which tuples are in it, and who has touched its slots, and
-// when.
+// ring.hpp - a queue before a port: the tuples in it, and which cores touched its slots when.
 //
 // A tuple is its header alone, of which data has no value; what its payload costs follows from the
-// slot's size. Tuples that follow each other as the ones before them do are kept as one run, so that a queue of 1,000 takes
-// 2 KB where a run is a batch, and the queues of 1,000 operators fit the caches of the machine that
-// simulates. Who takes tuples has a copy of them; they are in the queue until they are worked on.
+// slot's size. Tuples that follow each other as the ones before them do are kept as one run, so
+// that a queue of 1,000 takes 2 KB where a run is a batch, and the queues of 1,000 operators fit
+// the caches of the machine that simulates. A consumer takes a copy of tuples; they stay in the
+// queue until they are worked on.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class Visits {
   std::vector<Span> spans_;
 };
 
-// Where a ring begins or ends, and who looks at that all the time.
+// The begin or the end of a ring, and the threads that look at it all the time.
 class Index {
  public:
   operator uint64_t() const noexcept { return value_; }  // NOLINT: as a number

@@ -133,7 +133,7 @@ struct SimPlatform {
     w->run->pass(*w);
     w->run->look(*w, port->ring.tail_line);
   }
-  // Who is about to sleep takes a mutex.
+  // A thread that is about to sleep takes a mutex.
   static void goes_to_sleep(Worker* w, Parking& parking) {
     w->run->rmw(*w, parking.queue.line, false);
     w->run->atomic(*w, parking.queue.line, true, w->run->software.lock);
@@ -144,7 +144,7 @@ struct SimPlatform {
     w->run->pass(*w);
   }
   static void tell_watching(Worker* w, const Index& index) { w->run->tell_watching(index); }
-  // Who looks at an index is told when that has changed.
+  // Threads that look at an index are notified when it has changed.
   static bool unchanged(Worker* w, const Index& index, uint64_t seen) {
     Simulation& simulation = *w->run;
     simulation.pass(*w);

@@ -223,7 +223,7 @@ class Simulation {
   void tell_watching(const Index& index) {
     for (Worker* waiting : index.watching) system.hasten(*waiting, machine.load[SAME_CHIP]);
   }
-  // Room for the tuples at the front of a queue, for who works on them.
+  // Room for the tuples at the front of a queue, for the thread that works on them.
   Tuple* take_batch() {
     if (free_batches_.empty()) return batches_.emplace_back().data();
     Tuple* batch = free_batches_.back();

@@ -42,7 +42,7 @@ inline void Simulation::touch_slots(const Worker& w, Count count, const Visit& s
                               since.core == w.core ? since.used : Footprint::NEVER_BEFORE);
 }
 
-// Slots that nobody has touched in this run are where each busy core's share of what the queues
+// Slots that no core has touched in this run are where each busy core's share of what the queues
 // hold leaves them.
 inline bool Simulation::is_near(const Visit& since) const noexcept {
   if (since.core == Line::NOBODY) return since.filled / system.busy_cores() <= machine.l2;
@@ -54,8 +54,8 @@ inline bool Simulation::is_nearest(const Visit& since) const noexcept {
 }
 
 // The thread uses an operator's or a port's record of so many bytes. It is where what the core has
-// used since has left it: who goes round 1,000 operators finds each of them cold. Its lines are
-// fetched together. What another core has written of it is charged apart (Line).
+// used since has left it: a thread that goes round 1,000 operators finds each of them cold. Its
+// lines are fetched together. What another core has written of it is charged apart (Line).
 inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   uint64_t& used = touches_[w.core];
   used += bytes;
@@ -69,8 +69,8 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   record = {w.core, used};
 }
 
-// The same of a record that whoever uses it also writes to: as a whole it is where it was used
-// last, perhaps in another core's caches.
+// The same of a record that its user also writes to: as a whole it is where it was used last,
+// perhaps in another core's caches.
 inline void Simulation::touch_moved(Worker& w, Touch& record, uint64_t bytes) {
   if (record.core != w.core && record.core != Line::NOBODY) {
     const uint64_t since = touches_[record.core] - record.at;

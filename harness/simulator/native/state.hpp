@@ -302,7 +302,7 @@ struct Port {
   // threads that wait for the port's flags, or for room, and have not given their CPUs away yet
   std::vector<Worker*> spinning;
   std::unique_ptr<Stamps> stamps;  // resumed, where the policy looks at times
-  // since when a co-routine has waited for room; NEVER: nobody does, or there is some. And for how
+  // since when a co-routine has waited for room; NEVER: none does, or there is room. And for how
   // long that was so until then
   Time full_since = NEVER, full_time = 0;
 };

@@ -7,8 +7,8 @@
 //   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else
 //                near there, or near the waker's CPU if less is to do there: on an idle core of
 //                that socket, else on an idle CPU of a busy core, but newer kernels do not look
-//                where the socket is busy (SIS_UTIL); else it queues there, and may preempt who
-//                runs
+//                where the socket is busy (SIS_UTIL); else it queues there, and may preempt the
+//                running thread
 //   busy CPU     looks every now and then whether another one of its core, or of those that share
 //                its cache, has more to do, and takes a thread: of three on two CPUs it is not
 //                always the same one that has a CPU to itself
@@ -110,10 +110,10 @@ class System {
     suspend(thread);
   }
 
-  // Give the CPU away until somebody wakes the thread, or until then.
+  // Give the CPU away until another thread wakes this one, or until then.
   void sleep(Thread& thread, Time until = NEVER) { sleep(thread, until, machine_.sleep); }
-  // The same in a queue, where wake_one() finds it from now on. Who wakes because it is time takes
-  // itself out.
+  // The same in a queue, where wake_one() finds it from now on. A thread that wakes because it is
+  // time takes itself out.
   void sleep_in(Thread& thread, WaitQueue& queue, Time until = NEVER) {
     queue.sleepers.push_back(&thread);
     sleep(thread, until, machine_.sleep + futexes_.hold(queue, now, now));
@@ -122,14 +122,14 @@ class System {
   // Let another thread have the CPU, if one waits for it.
   void yield(Thread& thread) {
     RunQueue& cpu = cpus_[thread.cpu];
-    const bool somebody = !cpu.empty();
-    if (!somebody && !cpu.any_lingers()) return;
+    const bool any_waits = !cpu.empty();
+    if (!any_waits && !cpu.any_lingers()) return;
     cpu.account(thread, now);
     cpu.yield(machine_, thread, now);
-    if (somebody) {
+    if (any_waits) {
       leave(thread, Thread::RUNNABLE);
       suspend(thread);
-    } else {  // who counts as waiting, and leaves
+    } else {  // a thread that lingers counts as waiting, and leaves
       cpu.pick(now, &thread);
     }
   }
@@ -249,7 +249,7 @@ class System {
     }
     return true;
   }
-  // Call what may throw, on a thread's stack, which no exception can leave: who simulates gets it,
+  // Call what may throw, on a thread's stack, which no exception can leave: simulate() throws it,
   // and the thread never goes on.
   template <class Program>
   void guard(Thread& thread, Program program) {
@@ -309,7 +309,7 @@ class System {
     return machine_.socket_of(thread.core);
   }
   // From `when` on: the time until the memory of the thread's socket has delivered `bytes`, behind
-  // those who asked before.
+  // earlier requests.
   Time memory(const Thread& thread, uint64_t bytes, Time when) noexcept {
     Time& free_at = memory_free_at_[socket_of(thread)];
     free_at = std::max(free_at, when) + (bytes * machine_.dram_kib >> 10);
@@ -330,8 +330,8 @@ class System {
     });
     thread.stack->switch_to(next != nullptr ? *next->stack : system.simulating_, &system, true);
   }
-  // Stop the thread, which calls this, until its event comes. It looks itself who is next: a thread
-  // that is next itself goes on at once, and another one without a way round by who simulates.
+  // Stop the thread, which calls this, until its event comes. It finds the next thread itself: if
+  // that is itself, it goes on at once; another one needs no switch to the simulator between.
   void suspend(Thread& thread) {
     const Thread* next = next_();
     if (next == &thread) return;
@@ -356,25 +356,25 @@ class System {
       calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
   }
 
-  // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns
-  // whether another CPU had to be told.
+  // The thread was woken from CPU `from`. The one that runs here may have to let it go first.
+  // Returns true if that takes an interrupt of another CPU.
   bool preempt(RunQueue& cpu, const Thread& thread, uint32_t from, Time later) noexcept {
     if (cpu.preempt_at != NEVER || !cpu.preempts(machine_, thread, now)) return false;
-    const bool told = from != thread.cpu && machine_.preempt > 0;
+    const bool interrupts = from != thread.cpu && machine_.preempt > 0;
     cpu.preempt_at = now + later;
-    if (told)
+    if (interrupts)
       cpu.preempt_at += jitter(
           machine_.preempt - std::min(machine_.preempt, machine_.interrupt + machine_.switch_time));
-    cpu.interrupt = told ? machine_.interrupt : 0;
-    return told;
+    cpu.interrupt = interrupts ? machine_.interrupt : 0;
+    return interrupts;
   }
 
-  // The same, where the thread waits for the CPU from now on. If it has not to be told it learns of
-  // the thread when it switches to it.
+  // The same, where the thread waits for the CPU from now on. Without an interrupt the CPU learns
+  // of the thread when it switches to it.
   bool waits_after(RunQueue& cpu, Thread& thread, uint32_t from, Time later) noexcept {
-    const bool told = preempt(cpu, thread, from, later);
-    thread.woken_afar = !told && from != thread.cpu;
-    return told;
+    const bool interrupts = preempt(cpu, thread, from, later);
+    thread.woken_afar = !interrupts && from != thread.cpu;
+    return interrupts;
   }
   // What it takes a CPU to change to the thread.
   Time changing(Thread& thread, uint32_t cpu) const noexcept {
@@ -401,7 +401,8 @@ class System {
   void change_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
     count_runnable(change);
     if (machine_.base_slice == 0) return;
-    thread.load.pass(now, change < 0 || thread.lingers);  // who lingers is load, as in Linux
+    // a thread that lingers is load, as in Linux
+    thread.load.pass(now, change < 0 || thread.lingers);
     cpu.load.pass(now, cpu.loaded());
   }
 
@@ -444,7 +445,7 @@ class System {
     give(cpu, *next, number, call + interrupt + changes, charged(changes));
   }
   // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is
-  // nobody's CPU time, nor is a call once more that is still under way there.
+  // no thread's CPU time; nor does a call that is still under way there count twice.
   void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time idle) {
     integrate();
     occupancy_.enter(number, now);
@@ -495,9 +496,9 @@ class System {
         occupancy_.looks(socket, now) ? occupancy_.idle_in(socket) : Occupancy::NONE;
     return found != Occupancy::NONE ? found : target;
   }
-  // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but
-  // not if threads there wake each other by turns. Linux: wake_affine_weight and wake_wide; kernels
-  // with CFS by how many wait now.
+  // True if the thread follows its waker, where no CPU is idle: to where less is to do, but not if
+  // threads there wake each other by turns. Linux: wake_affine_weight and wake_wide; kernels with
+  // CFS by how many wait now.
   bool follows(Thread& thread, uint32_t from) noexcept {
     if (machine_.base_slice == 0) return cpus_[from].size() <= cpus_[thread.cpu].size();
     if (const Thread* waker = cpus_[from].running; waker != nullptr) {

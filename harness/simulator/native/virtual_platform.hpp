@@ -8,8 +8,8 @@
 // What things cost: a fence, a switch, a look at the clock, and what a turn takes besides them,
 // what the software's profile says; a lock an atomic operation, and waiting for it a sleep and a
 // wake-up; a word that another core has written a transfer. Words beside a co-routine's state are
-// in its line. Whoever acts from outside (the engine, between two events) pays nothing and waits
-// for nothing: who holds the lock then has done all that it does under it.
+// in its line. The engine, which acts between two events, pays nothing and waits for nothing: a
+// holder of the lock has then done all that it does under it.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,7 @@ struct VirtualPlatform {
   template <class T>
   using RareWord = std::atomic<T>;
 
-  // What stands in the line of a co-routine's state: whoever reads it has looked at that just
-  // before.
+  // A word in the line of a co-routine's state, which its reader has looked at just before.
   class StateWord {
    public:
     StateWord() = default;
@@ -76,7 +75,7 @@ struct VirtualPlatform {
         acting.system.sleep_in(w, queue_);
         take_line(w);
         acting.system.pass(w);
-      } while (held_);  // somebody who was awake came before: the lock is not fair
+      } while (held_);  // a thread that was awake came before: the lock is not fair
       held_ = true;
       w.idle.stop();
       w.rest = rest;
@@ -103,8 +102,7 @@ struct VirtualPlatform {
     WaitQueue queue_;
   };
 
-  // Where one thread sleeps. It begins to wait under the lock, so whoever has that afterwards sees
-  // it.
+  // Where one thread sleeps. It begins to wait under the lock, so a later holder of that sees it.
   class Signal {
    public:
     Signal() { current()->system.make_queue(queue_); }
@@ -141,7 +139,7 @@ struct VirtualPlatform {
       lock.lock();
     }
 
-    uint64_t wakes_ = 0;  // so that who is about to sleep sees that it was woken
+    uint64_t wakes_ = 0;  // so that a thread that is about to sleep sees that it was woken
     WaitQueue queue_;
   };
 
