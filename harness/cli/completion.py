@@ -53,5 +53,5 @@ def _parser_of_all() -> argparse.ArgumentParser:
         module.add_arguments(parser)
         for action in parser._actions:
             if action.metavar in FILES:
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
+                action.complete = shtab.FILE
     return top

@@ -339,7 +339,7 @@ def run(args: argparse.Namespace) -> int:
     except (UserError, RunFailed) as error:
         tell(f"millrace gate: {error}")
         code = Exit.USAGE if isinstance(error, UserError) else error.exit_code
-    return ABORT if code == GATE_FAILED_STATUS else FOR_GIT.get(code, code)  # type: ignore[call-overload]
+    return ABORT if code == GATE_FAILED_STATUS else FOR_GIT.get(code, code)
 
 
 def _guarded(args: argparse.Namespace) -> int:

@@ -59,7 +59,7 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
         def compared(commit: str, of: Suite, factor: float, alpha: float) -> Comparison | None:
             words = {"base": commits[0], "head": commit}
             try:
-                trees = prepare(words, of, Path.cwd(), progress.notify)  # type: ignore[arg-type]
+                trees = prepare(words, of, Path.cwd(), progress.notify)
             except RunFailed as error:
                 progress.notify(str(error))
                 return None
@@ -83,7 +83,7 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
         lines = list(_told(found))
         if folder is not None and isinstance(found, BisectionResult):
             words = {"base": found.before, "head": found.suspects[-1]}
-            trees = prepare(words, found.suite, Path.cwd(), progress.notify)  # type: ignore[arg-type]
+            trees = prepare(words, found.suite, Path.cwd(), progress.notify)
             lines += told(explain(trees, found.suite.programs, folder, progress.notify, seed))
     say("\n".join(lines))
     return code_of(found)

@@ -118,7 +118,7 @@ class OneLineParser(argparse.ArgumentParser):
         finally:
             self.description = about
 
-    def parse_args(  # type: ignore[override]
+    def parse_args(
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """Return the arguments. An unknown option ends the process with what may be meant."""

@@ -266,7 +266,7 @@ class Contest:
                 values[arm.name].append(value)
             audience.ran()
         whole = {name: tuple(each) for name, each in values.items() if len(each) == PAIRS}
-        self.standing.add(whole)  # type: ignore[arg-type]
+        self.standing.add(whole)
         self.blocks += 1
         self._end_if_too_few()
         self._leaders = self.standing.leaders([each.name for each in self.running])

@@ -207,7 +207,7 @@ def _undecided(contest: Contest) -> str:
     why = {
         ContestEnd.INTERRUPTED: "interrupted",
         ContestEnd.BUDGET: f"the budget of {clock(contest.asked_s)} is used up",
-    }.get(contest.ended, "")  # type: ignore[arg-type]
+    }.get(contest.ended, "")
     blocks, needed = contest.blocks, contest.standing.looks.first
     reason = f"{why} after {_blocks(contest)}"
     if blocks < needed:
@@ -324,7 +324,7 @@ def overview(contests: Sequence[Contest]) -> list[str]:
 def cpus_used(record: dict[str, object]) -> float | None:
     """Return the CPUs that a run kept busy while it was measured."""
     duration_s = record["duration_s"]
-    return record["cpu_seconds"] / duration_s if duration_s else None  # type: ignore[operator]
+    return record["cpu_seconds"] / duration_s if duration_s else None
 
 
 def time_text(ns: float | None) -> str:

@@ -184,7 +184,7 @@ class Setting:
             plain = not isinstance(value, bool) and not (
                 isinstance(value, str) and ("_" in value or not value.isascii())
             )
-            number = kind(value) if plain else math.nan  # type: ignore[arg-type]
+            number = kind(value) if plain else math.nan
             if isinstance(value, float) and kind is int and value != number:
                 number = math.nan
         except (TypeError, ValueError, OverflowError):

@@ -144,7 +144,8 @@ class Series:
         hung. A side that has failed does not run again; the other side does if it has no result
         yet.
         """
-        order, seen = block_order(draw), {arm: [] for arm in ARMS}  # type: dict[str, list[ProcessSample]]
+        order = block_order(draw)
+        seen: dict[str, list[ProcessSample]] = {arm: [] for arm in ARMS}
         hash_seeds = [draw.randrange(HASH_SEEDS) for _ in range(PAIRS)]
         for position, arm in enumerate(order):
             failed, other = self._failed(arm), self._failed("head" if arm == "base" else "base")

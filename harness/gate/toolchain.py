@@ -108,7 +108,7 @@ def _compiled(files: Iterable[Path]) -> tuple[frozenset[str], frozenset[str]]:
             flags.update(word for told in FLAGS.findall(data) for word in told.split())
     return tuple(
         frozenset(each.decode(errors="replace") for each in of) for of in (compilers, flags)
-    )  # type: ignore[return-value]
+    )
 
 
 def _named(texts: list[str]) -> str:

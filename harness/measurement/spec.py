@@ -282,7 +282,7 @@ class Run:
 
 
 def _default(each: Field[Any]) -> object:
-    return each.default if each.default is not MISSING else each.default_factory()  # type: ignore[misc]
+    return each.default if each.default is not MISSING else each.default_factory()
 
 
 def run_of(

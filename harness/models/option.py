@@ -206,7 +206,7 @@ def option(default: object, declared: Option) -> Any:
 
 def options_of(model: object) -> dict[str, Option]:
     """Return the options of a model, or of its class, by the names of their fields."""
-    return {each.name: declared_in(each) for each in fields(model)}  # type: ignore[arg-type]
+    return {each.name: declared_in(each) for each in fields(model)}
 
 
 def declared_in(each: Field[Any]) -> Option:
@@ -218,7 +218,7 @@ class HasOptions:
     """Base of the models: checks each option that is not left at its default."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):  # type: ignore[arg-type]
+        for each in fields(self):
             value = getattr(self, each.name)
             if value is not each.default:
                 declared_in(each).check(each.name, value)
@@ -226,5 +226,5 @@ class HasOptions:
     @property
     def changed(self) -> dict[str, Any]:
         """Values of the options that are not at their defaults, by name."""
-        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}  # type: ignore[arg-type]
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
         return {name: value for name, (value, default) in values.items() if value != default}

@@ -3,8 +3,8 @@
 //
 // Pages are large ones where the system has some to spare: threads go round queues of more pages
 // than a core's translation look-aside buffers hold, which cost 5 % of throughput
-// (docs/explanation/design.md). Not where queues take a GiB and more together: one large page holds the beginnings of several,
-// most of which may never fill.
+// (docs/explanation/design.md). Not where queues take a GiB and more together: one large page holds
+// the beginnings of several, most of which may never fill.
 #pragma once
 
 #include <sys/mman.h>

@@ -44,7 +44,7 @@ def program(name: str, cells: int = 1) -> Program:
 
 
 def suite_of(*programs: Program, **options: object) -> Suite:
-    return Suite("mine", programs, programs[0].cells[0].name, **options)  # type: ignore[arg-type]
+    return Suite("mine", programs, programs[0].cells[0].name, **options)
 
 
 class Machine:
@@ -89,7 +89,7 @@ class Machine:
             take=self.take,
             lock=lambda notify: nullcontext(),
             clock=lambda: self.now_s,
-            **terms,  # type: ignore[arg-type]
+            **terms,
         )
 
 
@@ -384,7 +384,7 @@ def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_
 
     def watched(series: Series, *words: object) -> object:
         machine.is_control = series.control
-        return block(series, *words)  # type: ignore[arg-type]
+        return block(series, *words)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Series, "block", watched)
@@ -461,7 +461,7 @@ def test_a_crash_of_one_process_is_repeated_told_and_changes_no_verdict(
 
     def watched(series: Series, *words: object) -> object:
         machine.is_control = series.control
-        return block(series, *words)  # type: ignore[arg-type]
+        return block(series, *words)
 
     def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         return (
@@ -626,7 +626,7 @@ def test_base_that_fails_beside_itself_alone_leaves_no_verdict(
 
     def watched(series: Series, *words: object) -> object:
         machine.is_control = series.control
-        return block(series, *words)  # type: ignore[arg-type]
+        return block(series, *words)
 
     machine = Machine(
         lambda side, asked, pair: (
@@ -679,7 +679,7 @@ def test_disturbed_samples_are_counted_and_sides_know_their_host() -> None:
     comparison = Machine(noisy(host=host)).compare(suite_of(program("a")))
     assert comparison.base.host == comparison.head.host == host
     (note,) = comparison.notes
-    samples = 4 * (comparison.cells[0].decision.blocks + comparison.control.decision.blocks)  # type: ignore[union-attr]
+    samples = 4 * (comparison.cells[0].decision.blocks + comparison.control.decision.blocks)
     assert note == (
         f"the host was disturbed while {samples} of {samples} samples were measured: load of other "
         f"processes in {samples}"

@@ -176,7 +176,7 @@ def test_nothing_of_either_tree_is_a_note_where_python_tells(room: Path) -> None
 def test_one_directory_on_both_sides_is_told_elsewhere(room: Path) -> None:
     install(room, str(room / "head" / "src"))
     both = dict.fromkeys(("base", "head"), trees(room)["head"])
-    made, _ = rehearsed(both, suite_of("{python}", "bench.py"), False, lambda text: None)  # type: ignore[arg-type]
+    made, _ = rehearsed(both, suite_of("{python}", "bench.py"), False, lambda text: None)
     assert made["base"].notes == ()
 
 

@@ -42,7 +42,7 @@ def run(
 ) -> ProcessSample:
     """A sample of a Python program."""
     (tree.directory / "program.py").write_text(code, encoding="utf-8")
-    return take(tree, Program("program", ("{python}", "program.py", *words), cells, **options))  # type: ignore[arg-type]
+    return take(tree, Program("program", ("{python}", "program.py", *words), cells, **options))
 
 
 def test_last_line_of_the_output_is_the_answer(tree: Tree) -> None:

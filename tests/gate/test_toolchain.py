@@ -56,7 +56,7 @@ def test_flags_of_compiled_programs_that_differ_are_a_note(tmp_path: Path) -> No
         (folder / "a.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
         words = ["gcc", "-g", level, "-gz=none", "-o", "a", "a.c"]
         subprocess.run(words, cwd=folder, check=True)
-        trees[role] = Tree(folder, "", Side(role, None))  # type: ignore[index]
+        trees[role] = Tree(folder, "", Side(role, None))
     made, _ = rehearsed(trees, suite_of("./a"), False, lambda text: None)
     (note,) = made["base"].notes
     assert note == "compiler flags differ: -O1 in base, -O2 in head"

@@ -63,7 +63,7 @@ def test_what_is_over_before_anybody_asks_says_nothing_in_a_log(clock, capsys):
 
 def test_on_a_terminal_each_part_is_seen_at_once_and_the_line_is_taken_away(clock, monkeypatch):
     terminal = io.StringIO()
-    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", terminal)
     with Countdown("laws bench", 4.0, 4) as line:
         clock.now_s += 3.0

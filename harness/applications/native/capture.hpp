@@ -292,8 +292,8 @@ class Capture {
     for (int i = 0; i < std::min<int>(given, 18); ++i) found *= 10;
     return found;
   }
-  // Where an IP packet begins behind an Ethernet type at `at`: 0x8100 and the like are tags of VLANs
-  // (802.1Q, 802.1ad), 0x8864 is PPPoE, 0x8847 MPLS. Above `size`: there is none.
+  // Where an IP packet begins behind an Ethernet type at `at`: 0x8100 and the like are tags of
+  // VLANs (802.1Q, 802.1ad), 0x8864 is PPPoE, 0x8847 MPLS. Above `size`: there is none.
   static uint32_t behind_type(const uint8_t* frame, uint32_t at, uint32_t size) noexcept {
     while (at + 6 <= size) {
       const uint16_t type = big16(frame + at);
@@ -431,8 +431,8 @@ class Capture {
     }
     if (!any) push(packet, carried, false, nullptr, 0);
   }
-  // `message`: of a packet that is about DNS, as far as it was captured. The client is the side that
-  // asks: the QR bit of the header says whether a message is an answer (RFC 1035 s4.1.1).
+  // `message`: of a packet that is about DNS, as far as it was captured. The client is the side
+  // that asks: the QR bit of the header says whether a message is an answer (RFC 1035 s4.1.1).
   void push(Packet packet, const Carried& carried, bool dns, const uint8_t* message,
             uint32_t size) {
     packet.dns = dns;

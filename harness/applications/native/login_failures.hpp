@@ -514,8 +514,8 @@ class CutOff : public Operator {
   int64_t span_;
 };
 
-// Merges the suspects of all windows. Port 0 goes to the writer, port 1 to the join, which also gets
-// the time that all windows have reached, and no suspect that is late.
+// Merges the suspects of all windows. Port 0 goes to the writer, port 1 to the join, which also
+// gets the time that all windows have reached, and no suspect that is late.
 class Suspects : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {

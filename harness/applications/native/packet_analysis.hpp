@@ -762,8 +762,8 @@ class NamesOfDomain : public Operator {
   TimeWindows<TypedFold<TunnelState, Tunnelled>> windows_{{}, WINDOW, WINDOW};
 };
 
-// Domains but those of services whose names carry data as they are meant to: block lists, caches and
-// clouds.
+// Domains but those of services whose names carry data as they are meant to: block lists, caches
+// and clouds.
 class NoService : public Operator {
  public:
   explicit NoService(const std::vector<std::string>& services) : services_(services) {}

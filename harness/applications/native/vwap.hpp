@@ -70,8 +70,8 @@ inline const char* closing_quote(const char* at, const char* end) noexcept {
   return std::min(at, end);
 }
 
-// The end of a record of CSV that begins at `at`: a line break that is not within quotes (RFC 4180).
-// Null: there is none, for a quote is never closed.
+// The end of a record of CSV that begins at `at`: a line break that is not within quotes (RFC
+// 4180). Null: there is none, for a quote is never closed.
 inline const char* end_of_record(const char* at, const char* end) noexcept {
   bool begins = true;  // a field, which may be in quotes
   for (; at < end && *at != '\n'; ++at) {
@@ -85,8 +85,8 @@ inline const char* end_of_record(const char* at, const char* end) noexcept {
 }
 
 // Records of a text in memory behind its header, `cycles` times over (0: for ever); or of an input
-// that comes in pieces. A quote that is never closed would hide all that follows: then its line is a
-// record.
+// that comes in pieces. A quote that is never closed would hide all that follows: then its line is
+// a record.
 class CsvLines : public LeavesOut {
  public:
   static constexpr size_t MOST_RECORD = 65'536;  // bytes; a longer one is broken
@@ -249,8 +249,8 @@ class Fields {
   std::string unquoted_;
 };
 
-// A record of `columns`; those of another type than Trade and Quote are OTHER. A quote without an ask
-// is of one side of the market. A Trade without price and volume tells of a yield or the like.
+// A record of `columns`; those of another type than Trade and Quote are OTHER. A quote without an
+// ask is of one side of the market. A Trade without price and volume tells of a yield or the like.
 inline Read parse_tick(std::string_view text, const Columns& columns, Fields* fields, Tick* tick) {
   const uint32_t last = columns.last();
   if (fields->read(text, last + 1) <= last) return Read::BROKEN;

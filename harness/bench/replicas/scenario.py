@@ -250,5 +250,5 @@ def _phases(
     if load == "paced":
         return ((0, paced),)
     factor = dice.choice((2.0, 4.0))
-    other = replace(world, target=paced.target * (factor if load == "grows" else 1.0 / factor))  # type: ignore[operator]
+    other = replace(world, target=paced.target * (factor if load == "grows" else 1.0 / factor))
     return ((0, paced), (CHANGE_AT, other))

@@ -213,7 +213,7 @@ class MillraceReplicas(Law):
 
         The growth with threads is left out: it is that of operators with one replica.
         """
-        _, _, alone = self._first  # type: ignore[misc]
+        _, _, alone = self._first
         many = self._may & (replicas > 1) & (alone > 0.0)
         if many.any():
             grown = self._work[many] / (alone[many] * self._growth(replicas)) - 1.0
@@ -224,7 +224,7 @@ class MillraceReplicas(Law):
     def _growth(self, replicas: Counts) -> float:
         """Return the work of operators with one replica over their work when the load was new; 1 if
         they are too cheap."""
-        _, _, alone = self._first  # type: ignore[misc]
+        _, _, alone = self._first
         single = replicas == 1
         before = float(alone[single].sum())
         return (
@@ -352,7 +352,7 @@ class MillraceReplicas(Law):
 
     def _fewer(self, level: int, replicas: Counts) -> int | None:
         """Return a lower level that may bring as much; None if there is none."""
-        first, _, _ = self._first  # type: ignore[misc]
+        first, _, _ = self._first
         growth = self._growth(replicas)
         if self._content or growth < GROWN_WORK or level <= first or len(self._looks) >= 2:
             return None
@@ -365,7 +365,7 @@ class MillraceReplicas(Law):
     def _end_of_trial(self, level: int, replicas: Counts, target: float | None) -> Decision | None:
         """Return the decision to undo a trial or to go on with it; None if the trial is kept and
         the plan goes on from here."""
-        what, before, work, threads, counts = self._trial  # type: ignore[misc]
+        what, before, work, threads, counts = self._trial
         self._trial = None
         gained = self._rate / before - 1.0
         if what == "fewer":

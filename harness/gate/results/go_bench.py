@@ -147,7 +147,8 @@ def _without_results(lines: list[str], names: set[str]) -> tuple[list[str], list
     CPUs that ends all other `names`, so it is added."""
     endings = {found[0] if (found := CPUS.search(name)) else "" for name in names}
     ending = endings.pop() if len(endings) == 1 else ""
-    package, kinds = "", {"FAIL": [], "SKIP": []}  # type: tuple[str, dict[str, list[str]]]
+    package = ""
+    kinds: dict[str, list[str]] = {"FAIL": [], "SKIP": []}
     for line in lines:
         if (setting := SETTING.match(line)) and setting[1] == "pkg":
             package = f"{setting[2]}."

@@ -1,9 +1,9 @@
 // windows.hpp - aggregates over tumbling and sliding windows, by count and by time, for each key.
 //
 // A window is divided into panes as long as the greatest common divisor of window and step: a tuple
-// is added to one pane, and a window is combined from its panes, earlier ones before later ones (Li,
-// Maier, Tufte, Papadimos, Tucker: No pane, no gain, SIGMOD Record 34(1), 2005). The order depends
-// on the tuples of the key alone, so a result is the same in every run.
+// is added to one pane, and a window is combined from its panes, earlier ones before later ones
+// (Li, Maier, Tufte, Papadimos, Tucker: No pane, no gain, SIGMOD Record 34(1), 2005). The order
+// depends on the tuples of the key alone, so a result is the same in every run.
 //
 // A Fold is what is aggregated: bytes() of a state, and add, combine as millrace.h has them.
 #pragma once
@@ -35,8 +35,8 @@ inline int64_t floor_div(int64_t value, int64_t by) noexcept {
 // Windows of `window` tuples of a key, each `step` tuples; the first ones have fewer tuples. 1 <=
 // step <= window.
 //
-// A window of more than MOST_COMBINED_AFRESH panes is combined from two stacks, so that a tuple costs
-// three combinations at most on average (two-stacks: Tangwongsan, Hirzel, Schneider: In-order
+// A window of more than MOST_COMBINED_AFRESH panes is combined from two stacks, so that a tuple
+// costs three combinations at most on average (two-stacks: Tangwongsan, Hirzel, Schneider: In-order
 // sliding-window aggregation in worst-case constant time, VLDB Journal 30, 2021). A pane before
 // `turned` holds itself and all later ones before `turned`; `back` holds all panes from there on.
 template <class Fold>
@@ -131,8 +131,8 @@ class CountWindows {
 
 // Windows of `window` nanoseconds, each `step`: they begin at multiples of `step` since 1970. 1 <=
 // step <= window. A window ends when time has passed its end; then it is emitted key by key, in the
-// order of their first panes in it, and there in the order in which keys came. A tuple whose windows
-// have all ended is late; any other one is in those that have not ended.
+// order of their first panes in it, and there in the order in which keys came. A tuple whose
+// windows have all ended is late; any other one is in those that have not ended.
 template <class Fold>
 class TimeWindows {
  public:
@@ -282,7 +282,8 @@ class Rows {
   std::vector<uint64_t> words_;
 };
 
-// A window by time of more panes is of SlidingWindows. Measured: at 8 panes both take about as long.
+// A window by time of more panes is of SlidingWindows. Measured: at 8 panes both take about as
+// long.
 inline constexpr int64_t FEW_PANES = 8;
 
 // The windows of TimeWindows, where many panes are in one.
@@ -513,10 +514,10 @@ class SlidingWindows {
   std::vector<uint64_t> both_;
 };
 
-// Sessions of each key: tuples of which each comes less than `gap` nanoseconds after the one before.
-// A session ends when time has passed its last tuple by `gap`; then it is emitted. Those that end
-// together are emitted in the order in which they began to be seen. A late tuple may join two of
-// them.
+// Sessions of each key: tuples of which each comes less than `gap` nanoseconds after the one
+// before. A session ends when time has passed its last tuple by `gap`; then it is emitted. Those
+// that end together are emitted in the order in which they began to be seen. A late tuple may join
+// two of them.
 template <class Fold>
 class SessionWindows {
  public:

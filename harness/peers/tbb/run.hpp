@@ -1,4 +1,5 @@
-// run.hpp - what travels, and what operators do with it and count. Kernels are those of our runtime.
+// run.hpp - what travels, and what operators do with it and count. Kernels are those of our
+// runtime.
 #pragma once
 
 #include <algorithm>

@@ -170,7 +170,7 @@ class Simulation {
   void fill_queues(const std::vector<std::vector<uint32_t>>& levels,
                    const std::vector<double>& shares, double all_alike);
 
-  // -- for the path of a tuple ----------------------------------------------------------------------
+  // -- for the path of a tuple --------------------------------------------------------------------
 
   using Count = uint32_t;
 

@@ -73,7 +73,7 @@ def test_flame_graph_has_both_sides_on_one_scale_and_nothing_from_elsewhere() ->
     assert "script" not in text and "href" not in text
     space = {"s": "http://www.w3.org/2000/svg"}
     boxes = {
-        box.find("s:title", space).text: float(box.find("s:rect", space).get("width"))  # type: ignore[union-attr,arg-type]
+        box.find("s:title", space).text: float(box.find("s:rect", space).get("width"))
         for box in root.findall("s:g", space)
     }
     assert boxes["<lambda> & �: base 7 s, head 0 s"] == 1180.0
@@ -166,7 +166,7 @@ def test_function_that_takes_longer_in_head_is_named(
     for role, loops in (("base", 500_000), ("head", 5_000_000)):
         (tmp_path / role).mkdir()
         (tmp_path / role / "spin.py").write_text(SPIN.format(loops=loops), encoding="utf-8")
-        trees[role] = tree(tmp_path / role)  # type: ignore[index]
+        trees[role] = tree(tmp_path / role)
     asked = [program("a/b: c", "{python}", "spin.py")]
     (found,) = explain(trees, asked, tmp_path, lambda text: None, seed=1)
     assert (found.grown[0].name, found.grown[0].place) == ("grows (spin.py)", "spin.py:5")

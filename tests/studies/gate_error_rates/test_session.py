@@ -75,7 +75,7 @@ def options(repository: Path, **changed: object) -> SessionOptions:
         "show": lambda text: None,
         "note": lambda text: None,
     }
-    return SessionOptions(**(asked | changed))  # type: ignore[arg-type]
+    return SessionOptions(**(asked | changed))
 
 
 ARMS = [WorkAmount("flop", wanted) for wanted in (1.01, 1.06, 1.2)]
