@@ -38,9 +38,8 @@ class _MovedFinder(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module):
-        module.__spec__ = (
-            module.__spec__.loader_state
-        )  # the import system has given it that of the earlier name
+        # the import system has given it the spec of the earlier name
+        module.__spec__ = module.__spec__.loader_state
 
 
 meta_path.append(_MovedFinder())

@@ -133,9 +133,8 @@ def _cpu(root: Path, number: int) -> Cpu:
     """
     cpu = root / f"sys/devices/system/cpu/cpu{number}"
     place = cpu / "topology"
-    socket, chip = (
-        max(0, _whole(place / name, 0)) for name in ("physical_package_id", "die_id")
-    )  # -1: the system does not know
+    # the system writes -1 for what it does not know
+    socket, chip = (max(0, _whole(place / name, 0)) for name in ("physical_package_id", "die_id"))
     sharers = _l3_sharers(cpu)
     if number in sharers and sharers < (_die(cpu) or _package(cpu)):
         chip = min(sharers)

@@ -19,9 +19,8 @@ from harness.claims.reading import Missing, RangedNumber, of_runs
 from harness.claims.timeline import RunTimeline
 from harness.experiments.load_changes import heavy_phases
 
-SETTLED_PERIODS = (
-    10  # periods without a change at the end of a settled run, as on the bench of placements
-)
+# periods without a change at the end of a settled run, as on the bench of placements
+SETTLED_PERIODS = 10
 
 
 def settling(runs: Sequence[RunTimeline]) -> RangedNumber:

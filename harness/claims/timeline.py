@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 END_SHARE = 1 / 3  # of a run's time
 BUSY_CPU_SHARE = 0.8  # of the CPUs: P17 (§4.2.3) does not climb above
-SAME_THROUGHPUT_WITHIN = (
-    0.05  # throughputs that differ by less are the same, to P17 (§4.2.2) and to ElasticLoadBalance
-)
+# throughputs that differ by less are the same, to P17 (§4.2.2) and to ElasticLoadBalance
+SAME_THROUGHPUT_WITHIN = 0.05
 
 
 @dataclass(frozen=True)
@@ -182,9 +181,8 @@ def noise(runs: Sequence[RunTimeline]) -> RangedNumber:
         stays = (np.diff(run.level) == 0) & (run.rate[1:] > 0) & (run.rate[:-1] > 0)
         if stays.sum() >= 3:  # fewer say nothing
             steps = np.diff(np.log(np.maximum(run.rate, 1e-300)))[stays]
-            found.append(
-                float(np.sqrt((steps**2).mean() / 2))
-            )  # the difference of two has twice the variance
+            # the difference of two has twice the variance
+            found.append(float(np.sqrt((steps**2).mean() / 2)))
     return of_runs(found)
 
 

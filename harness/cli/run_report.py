@@ -113,9 +113,8 @@ def _threads(record: dict[str, Any]) -> str:
     if not total:
         return "did not start"
     queues = f", queues of {record['queue_capacity']} tuples" if record["queue_capacity"] else ""
-    when = (
-        " at the end" if record["elastic"] is not None else ""
-    )  # a law changed their number while the run went on
+    # a law changed their number while the run went on
+    when = " at the end" if record["elastic"] is not None else ""
     own = count(pool, "scheduler thread") if pool else "those of sources included"
     if pool and (total > pool or record["model"] != Coroutine.name):
         own += f", {count(total - pool, 'operator thread')}"

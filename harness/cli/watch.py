@@ -213,9 +213,8 @@ def _graph(record: Mapping[str, Any], word: str | None) -> Graph:
         return loaded.graph
     if word is not None:
         raise UserError(f"with --replay TOPOLOGY may be the record's graph file only, not {word!r}")
-    if (
-        "digest=" in record["cell"] or name not in topologies.TOPOLOGIES
-    ):  # a file's graph may have a topology's name
+    # a file's graph may have a topology's name
+    if "digest=" in record["cell"] or name not in topologies.TOPOLOGIES:
         raise UserError(
             f"graph {name!r} of the record is no topology: name its file before --replay"
         )

@@ -107,9 +107,8 @@ class Block:
     period_s: float = PERIOD_S
     variants: Sequence[Mapping[str, float]] = ()
     allow_threads: int | None = None  # of a run; as `Run` has it
-    events: int | None = (
-        None  # simulated: arms that are not elastic run until stationary, for so many at most
-    )
+    # simulated: arms that are not elastic run until stationary, for so many at most
+    events: int | None = None
     explained: bool = False  # its records say what threads spent their time on
     narrowing: Narrowing | None = None  # rule for more repeats of noisy arms
 

@@ -222,9 +222,9 @@ class Evidence:
         """Return the lower confidence bound, valid at any stop; -inf before the first look."""
         best = -math.inf
         for seen in reversed(self._seen):
-            if math.isfinite(seen.slack.differs) and (
-                math.isinf(best) or seen.p_greater(best) <= level
-            ):  # else this look's bound is no better
+            if not math.isfinite(seen.slack.differs):
+                continue
+            if math.isinf(best) or seen.p_greater(best) <= level:  # else its bound is no better
                 best = max(best, seen.low(level))
         return best
 

@@ -57,19 +57,15 @@ class Step:
     state: str | None = None  # of the pool's law
     reason: str | None = None
     throughput: float | None = None  # that it went by [tuples/s submitted]
-    elapsed_s: float | None = (
-        None  # over which it is [s]: the period, but for the time in which the law was thinking
-    )
+    elapsed_s: float | None = None  # time of that throughput: the period, but for the law's step
     arrived: float | None = None  # tuples at the sinks over those submitted, of the whole period
-    read: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what else the law went by: fields of its reading that it needs
+    # other fields of its reading that the law needs
+    read: Mapping[str, Any] = field(default_factory=dict)
     balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
     switched_on: Sequence[str] = ()  # ports that got their queue, `operator[port]`
-    switched_off: Sequence[str] = ()  # and that lost it
-    replicas: Mapping[str, int] = field(
-        default_factory=dict
-    )  # operators whose replicas have changed, and how many there are now
+    switched_off: Sequence[str] = ()  # ports that lost their queue
+    # number of replicas of each operator that got another number
+    replicas: Mapping[str, int] = field(default_factory=dict)
 
 
 class Controller:
@@ -105,10 +101,8 @@ class Controller:
         self.terms = None if law is None else terms_of(law, period_s, list(graph.operators))
         self._unsuspendable = 0
         self._active: int | None = None
-        self._thinking: tuple[float, int] = (
-            0.0,
-            0,
-        )  # seconds since the last sample until the laws had stepped, and tuples
+        # seconds and tuples from the last sample until the laws had stepped
+        self._thinking: tuple[float, int] = (0.0, 0)
 
     def _loops(self) -> list[Loop]:
         return ([self.pool] if self.pool else []) + list(self.balancers.values())
@@ -441,9 +435,7 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
     total = sum(counts)
     if total == 0:
         return None
-    from harness.runtime.protocol import (
-        latency_bounds_ns,
-    )  # compiled; imported late, as in `open_engine`
+    from harness.runtime.protocol import latency_bounds_ns  # compiled; see `open_engine`
 
     middles, low = [], 0
     for bound in latency_bounds_ns():

@@ -123,10 +123,8 @@ def huge_pages(root: Path = ROOT) -> str | None:
 def _runtime(calibrate: bool) -> tuple[str, str, float | None]:
     """Compiler and flags of the compiled engine, and ns per FLOP on this host if asked for."""
     try:
-        from harness.runtime import (
-            protocol,
-        )  # not needed to describe a host whose run failed for the lack of it
-    except ImportError:
+        from harness.runtime import protocol
+    except ImportError:  # a run may have failed for that, and its host is described all the same
         return "unknown", "", None
     build = protocol.build_info()
     return build["compiler"], build["flags"], _ns_per_flop() if calibrate else None

@@ -15,9 +15,8 @@ from harness.machines.host.cpu import usable_cpus
 from harness.models import DEFAULT_LAW, Coroutine, Model
 from harness.models.layout import RunLayout
 
-SHORTEST_PROFILE_S = (
-    0.4  # half of it is 200 looks at each thread: fewer say little about a hundred operators
-)
+# half of it is 200 looks at each thread: fewer say little about a hundred operators
+SHORTEST_PROFILE_S = 0.4
 
 
 def check_law(model: Model) -> None:

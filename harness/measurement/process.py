@@ -21,12 +21,8 @@ from harness.files.places import CODE
 from harness.machines.host.descendants import end_descendants
 from harness.measurement.spec import Run
 
-CHILD_COMMAND = (
-    sys.executable,
-    "-P",
-    "-m",
-    "harness.measurement.child",
-)  # -P: not whatever is called harness where the user is
+# -P: no module that is called harness in the user's working directory
+CHILD_COMMAND = (sys.executable, "-P", "-m", "harness.measurement.child")
 MAX_STDERR = 4000  # characters of a failed child's last words that its record keeps
 
 

@@ -76,9 +76,8 @@ def profile(graph: Graph) -> Profiled:
         sum(map(mul, of, each.processed)) / sum(each.processed)
         for of, each in zip(rounds, samples, strict=True)
     )
-    whole = (
-        spent[LOOK_ROUNDS // 2] * sum(counts) / sum(map(mul, costs, counts))
-    )  # what a tuple takes in all is known better than its parts
+    # what a tuple takes in all is known better than its parts
+    whole = spent[LOOK_ROUNDS // 2] * sum(counts) / sum(map(mul, costs, counts))
     return Profiled(
         cpu=cpu_model(),
         cost_ns=tuple(cost * whole for cost in costs),

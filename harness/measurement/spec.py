@@ -102,12 +102,10 @@ class Run:
     period_s: float = PERIOD_S  # between two steps of a law
     warmup: float | str = "auto"  # seconds, or "auto": until stationary
     tuples: int | None = None  # that each source sends
-    events: int | None = (
-        None  # simulated: goes on until stationary, for so many at most, in place of `duration_s`
-    )
-    constants: Mapping[str, float] = field(
-        default_factory=dict
-    )  # of the machine, in place of its own: the run is a variant
+    # simulated: goes on until stationary, for so many at most, in place of `duration_s`
+    events: int | None = None
+    # of the machine, in place of its own: the run is a variant
+    constants: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
     repeat: int = 0  # 0-based
     order_in_block: int = 0  # position in the block's randomised order

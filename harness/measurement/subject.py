@@ -80,9 +80,8 @@ def build_subject(run: Run) -> BuiltSubject:
 def _build(run: Run) -> tuple[Graph, dict[str, Value]]:
     if not run.graph_file:
         return topologies.build(run.topology, run.parameters, run.seed)
-    from harness.graph.files.file import (
-        load_graph_file,
-    )  # not for those without a file: a measuring process must start fast
+    # imported late: a measuring process must start fast
+    from harness.graph.files.file import load_graph_file
 
     loaded = load_graph_file(run.graph_file, run.parameters, run.seed)
     if run.digest and loaded.digest != run.digest:

@@ -79,9 +79,8 @@ class Unfinished:
             return []
         records: list[dict[str, Any]] = []
         end = len(head) + 1
-        for line, run in zip(
-            lines[:-1], self._order, strict=False
-        ):  # behind the last end of a line is none
+        # what follows the last line break is no line
+        for line, run in zip(lines[:-1], self._order, strict=False):
             try:
                 record = json.loads(line)
                 validate_record(record)

@@ -30,6 +30,7 @@ from harness.plots import provenance, style
 TITLE = "What the gate measured, verdict after verdict"
 PANEL_INCHES = (4.6, 2.7)
 COLUMNS = 2
+# colour and marker of each host; the seventh looks like the first
 LOOKS = (
     ("#0072b2", "o"),
     ("#d55e00", "s"),
@@ -37,7 +38,7 @@ LOOKS = (
     ("#cc79a7", "D"),
     ("#e69f00", "P"),
     ("#56b4e9", "v"),
-)  # a host's colour and marker; the seventh looks like the first
+)
 LINE_POINTS = 10  # from one line of text to the next
 MANY_VALUE = 10_000  # values from here on are written as 10 k
 CHANGE_LINE = (0, (4, 2))

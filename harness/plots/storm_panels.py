@@ -22,9 +22,7 @@ from harness.plots.thread_panels import shape_name
 
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES, LEAST_INCHES, HEIGHT_INCHES = 5.0, 9.0, 4.6
-GROUP_WIDTH = (
-    0.7  # width of the arms of a topology together; 1 is the distance to the next topology
-)
+GROUP_WIDTH = 0.7  # of the arms of a topology together; 1 is the distance to the next topology
 AXIS_END = 1.22  # end of the axis, in highest rates: leaves room for the comparison
 MARKERS = "vXPDos"  # for several arms of one model
 

@@ -29,10 +29,8 @@ from harness.plots import provenance, style
 
 TABLES = ("validation",)
 TITLE = "Throughput of this machine: predicted by the simulator against measured"
-BANDS = (
-    (0.40, "#f1f1f1"),
-    (0.15, "#dcdcdc"),
-)  # share of measured: the targets for the worst and the median error; and their greys
+# targets for the worst and the median error, as a share of the measured value, and their greys
+BANDS = ((0.40, "#f1f1f1"), (0.15, "#dcdcdc"))
 ARMS = (
     "manual",
     "dedicated",

@@ -118,6 +118,5 @@ def _path(x: Sequence[float], values: Sequence[float | None], top: float, steps:
                 parts.append(f"{'L' if down else 'M'}{place:g} {y}")
             down = True
         before = place
-    return (
-        f"{parts[0]}H0" if len(parts) == 1 and not steps else "".join(parts)
-    )  # one period alone is a mean over all
+    # one period alone is a mean over all
+    return f"{parts[0]}H0" if len(parts) == 1 and not steps else "".join(parts)

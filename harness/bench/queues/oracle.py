@@ -18,9 +18,8 @@ from harness.bench.queues.surface import Surface
 from harness.elasticity import Bounds
 
 EXHAUSTIVE = 10  # places up to which all placements are tried
-EQUAL_WITHIN = (
-    0.001  # difference, as a share of throughput, up to which fewer threads and then queues win
-)
+# difference, as a share of throughput, up to which fewer threads and then queues win
+EQUAL_WITHIN = 0.001
 MOVES_AT_ONCE = 256  # moves that are tried at once
 ROUNDS_PER_SEED = 40  # rounds of moves from one seed
 MANY_PLACES = 150  # places above which fewer levels and seeds are tried; the loss is less than 1 %

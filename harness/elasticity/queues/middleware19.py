@@ -87,9 +87,8 @@ class Middleware19(Law):
         self._drain = Drain(self.layout)
         # lowest and highest level that the queues are known to suit
         self._record: tuple[int, int] | None = None
-        self._came_from: tuple[int, float] | None = (
-            None  # level and throughput [tuples/s] before the present level's first period
-        )
+        # level and throughput [tuples/s] before the present level's first period
+        self._came_from: tuple[int, float] | None = None
 
     def cpu_limit(self) -> CpuLimit:
         """Return P17's limit, which looks at the last period."""

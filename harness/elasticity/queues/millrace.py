@@ -48,31 +48,25 @@ from harness.elasticity.queues.work_shares import WorkProfile, WorkShares
 from harness.elasticity.statistics import RunningStatistics
 
 DOUBLING_PRICE = 0.02  # price of a doubling of the level, in log throughput
-TWO_STEP_LOSS, ONE_STEP_LOSS = (
-    math.log(1.0 / 0.90),
-    math.log(1.0 / 0.74),
-)  # losses, in log throughput
+TWO_STEP_LOSS = math.log(1.0 / 0.90)  # loss, in log throughput
+ONE_STEP_LOSS = math.log(1.0 / 0.74)  # loss, in log throughput
 MAX_LAG = 0.2  # distance from the ideal, in log throughput, beyond which more queues may help
 MIN_LOOK_GAIN = 0.02  # least gain in log throughput for which a look pays
 MIN_SLOPE_RATIO = 1.3  # least ratio of two numbers whose values show a slope rather than noise
 MOST_BRACKETS = 10  # looks of a bracket
 MAX_MISSES = 2  # looks near the best placement in a row that may bring nothing
-WIDE_SWITCH_SHARE = (
-    0.2  # share of the places that is switched for whose queues a look takes a period more
-)
+# share of the places from which on a look at their queues takes a period more
+WIDE_SWITCH_SHARE = 0.2
 CONFIRMING_PERIODS = 3  # periods in which the best configuration is measured again
-MAX_CHECK_ROUNDS, MAX_CLOSE_PER_ROUND = (
-    3,
-    4,
-)  # looks again: at most so many rounds, of so many configurations
+MAX_CHECK_ROUNDS = 3  # rounds in which close configurations are looked at again
+MAX_CLOSE_PER_ROUND = 4  # configurations in a round
 MAX_STANDARD_ERROR = 0.01  # standard error of a value, in log throughput, that is small enough
 NOISE_SIGMAS = 3.0  # standard deviations beyond which a period is more than noise
 LONGEST_LOOK = 8  # periods
 LONGEST_MEMORY = 30  # periods at rest of which the expectation is about the mean
 USUAL_FILL = 0.5  # usual fill of a queue, about
-STEADY_FILL_CHANGE = (
-    0.1  # change of arrivals, in the logarithm, up to which queues neither fill nor drain
-)
+# change of arrivals, in the logarithm, up to which queues neither fill nor drain
+STEADY_FILL_CHANGE = 0.1
 CALM_PERIODS = 6  # periods without a switch after which arrivals count as the usual ones
 MOST_PRINTED = 9.0  # logarithm of the largest ratio that a reason prints exactly
 

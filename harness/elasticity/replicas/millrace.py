@@ -49,16 +49,12 @@ RATE_BAND = (0.99, 1.0, 1.04)
 # Share of the rate of the most replicas that the plan asks for: the rest would take too many
 # replicas that hinder each other.
 PLANNED_RATE_SHARE = 0.985
-MAX_SHORTFALL = (
-    0.03  # shortfall of the rate, as a share of the goal, beyond which the law tries more
-)
+MAX_SHORTFALL = 0.03  # of the rate, as a share of the goal, beyond which the law tries more
 MIN_GAIN = 0.01  # gain of the rate that one more must bring to be kept
 GROWN_WORK = 1.2  # growth of the work from which fewer threads are worth a look
 LOAD_CHANGE_SIGMAS = 4.0  # standard deviations beyond which a difference is more than noise
 BISECTION_STEPS = 16  # bisection steps for the goal: to 0.002 % of the range
-SERIAL_GROWTH = (
-    0.05  # growth of an operator's work with its replicas up to which it counts as noise
-)
+SERIAL_GROWTH = 0.05  # growth of an operator's work with its replicas that may be noise
 # Least share of all work from which the growth of single operators counts for the others. The cost
 # of cheaper ones may grow alone, as that of a source whose cache lines move between cores.
 MIN_TELLING_SHARE = 0.01

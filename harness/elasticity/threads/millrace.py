@@ -36,16 +36,12 @@ MIN_LADDER_FACTOR = math.sqrt(2.0)  # least factor by which the ladder climbs
 ONE_STEP_LOSS = 0.3  # loss in log throughput that ends the ladder
 MIN_LOOK_GAIN = 0.02  # least gain in log throughput for which a look pays
 CONFIRMING_PERIODS = 4  # periods in which the best level has to bring what the search saw
-MAX_CHECK_ROUNDS, MAX_LEVELS_PER_ROUND = (
-    3,
-    4,
-)  # looks again: at most so many rounds, of so many levels
+MAX_CHECK_ROUNDS = 3  # rounds in which close levels are looked at again
+MAX_LEVELS_PER_ROUND = 4  # levels in a round
 NOISE_SIGMAS = 3.0  # standard deviations beyond which a difference is more than noise
 LONGEST_LOOK = 4  # periods
-NEIGHBOUR_PAUSE, NEIGHBOUR_RATIO = (
-    32,
-    1.15,
-)  # periods between two looks at neighbours, and ratio of the levels
+NEIGHBOUR_PAUSE = 32  # periods between two looks at neighbours
+NEIGHBOUR_RATIO = 1.15  # ratio of the levels of neighbours
 EXPECTATION_SHARE = 0.1  # share of a period at rest in the expectation
 
 Step = tuple[int, str, str]  # level to go to, reason and state
@@ -157,9 +153,7 @@ class MillraceThreads(Law):
         factor = 2.0
         while True:
             before = level
-            for _ in range(
-                CONFIRMING_PERIODS
-            ):  # threads may idle for a moment, as while queues fill
+            for _ in range(CONFIRMING_PERIODS):  # threads may idle briefly, as while queues fill
                 if not up or 2.0 * self._busy > before or before >= self._most:
                     break
                 yield from self._look(before, f"do threads of {before} stay idle?")

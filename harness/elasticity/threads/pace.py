@@ -37,9 +37,7 @@ CATCH_UP = 5.0  # periods within which the backlog is to be caught up
 # Difference from the target, as a share of it, within which the sources keep up and have nothing to
 # catch up. A difference of a batch, which a source sends at once, is within it, too.
 STEADY_WITHIN = 0.01
-MIN_LATENCY_GAIN = (
-    0.02  # share by which more slack must reduce latency, or the bound is out of reach
-)
+MIN_LATENCY_GAIN = 0.02  # share by which more slack must reduce latency; else the bound is too low
 OUTWEIGHING_PERIODS = 2  # periods with or without the rate that outweigh all before
 LATE_LEVEL_PERIODS = 9  # last periods of a level that decide if it is late
 

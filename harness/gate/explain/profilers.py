@@ -29,10 +29,8 @@ from harness.gate.session import run_session
 from harness.gate.suite import MEASURE
 from harness.gate.tree import Tree
 
-SAMPLES_PER_S = (
-    499  # samples of perf a second; not in step with what happens 100 or 1,000 times a second
-)
-SPY_RATE = 200
+SAMPLES_PER_S = 499  # of perf; not in step with what happens 100 or 1,000 times a second
+SPY_RATE = 200  # samples of py-spy a second
 FRAME = re.compile(r"^(.*) \((.*?)(?::(\d+))?\)$")  # of py-spy
 INSTALLED = re.compile(r".*/(?:site|dist)-packages/")
 LIBRARY = re.compile(r".*/lib/python[\d.]+/")

@@ -28,9 +28,7 @@ ENDED = re.compile(r"^(PASS|FAIL|ok)\b")
 NO_RESULT = re.compile(r"^\s*--- (FAIL|SKIP): (Benchmark\S*)")
 BETTER_LINE = re.compile(r"^Unit\s+(\S+)\s.*\bbetter=(higher|lower)\b")
 CUT_LINE = re.compile(r"^Benchmark\S*\s+\d")
-BROKEN = re.compile(
-    r"^(Benchmark(?![a-z])\S*) *\t(.*)$"
-)  # the name, printed before the benchmark ran
+BROKEN = re.compile(r"^(Benchmark(?![a-z])\S*) *\t(.*)$")  # a name printed before its benchmark ran
 NUMBERS = re.compile(r"\d+\t *(\d\S* ns/op(?:\s+\S+\s+\S+)*)\s*$")
 CPUS = re.compile(r"-\d+$")
 UNITS = {"ns/op": "ns", "B/op": "bytes"}
