@@ -181,10 +181,8 @@ def generate(records: int, seed: int) -> bytes:
         begin = f"{names[ticker]},27-DEC-2005,{time},-5,"
         if chance() < SHARE_OF_QUOTES:
             spread = draw.choice((0.0, 0.01, 0.01, 0.02, 0.03))
-            bid, ask = (
-                round(price - spread, 2),
-                round(price + spread - draw.choice((0.0, 0.0, 0.01, 0.02)), 2),
-            )
+            bid = round(price - spread, 2)
+            ask = round(price + spread - draw.choice((0.0, 0.0, 0.01, 0.02)), 2)
             sizes = draw.randrange(1, 60), draw.randrange(1, 60)
             lines.append(
                 f"{begin}Quote,NYS,,,,{bid},{sizes[0]},,{max(0.01, ask)},{sizes[1]},R,{number}"

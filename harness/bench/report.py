@@ -310,10 +310,8 @@ Threads, queues: mean after settling, over the oracle's.""",
 
 
 def _of_graphs(name: str, rows: Rows) -> str:
-    count, kinds = (
-        _count(rows),
-        ", ".join(dict.fromkeys(row.kind for row in rows if row.kind != OWN_KIND)),
-    )
+    count = _count(rows)
+    kinds = ", ".join(dict.fromkeys(row.kind for row in rows if row.kind != OWN_KIND))
     return f"**{name}** ({count} scenario{'s' if count > 1 else ''}{f': {kinds}' if kinds else ''})"
 
 

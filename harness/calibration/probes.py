@@ -440,10 +440,8 @@ def _refill_ns(setting: ProbeSetup, cpu: int) -> float:
     """
     a_round = ROUND_PER_CACHE * setting.caches.l2
     threads = min(max(2, math.ceil(a_round / TURN_BYTES)), MOST_READERS)
-    turn, rounds = (
-        max(TURN_BYTES, math.ceil(a_round / threads)),
-        max(1, setting.times(8000) // threads),
-    )
+    turn = max(TURN_BYTES, math.ceil(a_round / threads))
+    rounds = max(1, setting.times(8000) // threads)
     both, switches, reading = (
         least(machine_costs.read_by_turns, cpu, threads, rounds, *what)
         for what in ((turn, True), (0, True), (turn, False))

@@ -13,12 +13,10 @@ from pathlib import Path
 from harness.machines.host.cgroup import ROOT, read_text
 from harness.machines.host.cpu import allowed_cpu_numbers
 
-SAME_CORE, SAME_CHIP, SAME_MODULE, OTHER_SOCKET = (
-    "same_core",
-    "same_chip",
-    "same_module",
-    "other_socket",
-)
+SAME_CORE = "same_core"
+SAME_CHIP = "same_chip"
+SAME_MODULE = "same_module"
+OTHER_SOCKET = "other_socket"
 
 PLAUSIBLE = {
     "line": (16, 1024),

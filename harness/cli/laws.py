@@ -410,10 +410,8 @@ def law_as_text(law: type[Law], default: bool) -> str:
         if isinstance(setting.default, bool):
             default, allowed = str(setting.default).lower(), "true, false"
         else:
-            default, allowed = (
-                f"{setting.default:g}",
-                f"{'>' if setting.above_low else ''}{setting.low:g} .. {setting.high:g}",
-            )
+            default = f"{setting.default:g}"
+            allowed = f"{'>' if setting.above_low else ''}{setting.low:g} .. {setting.high:g}"
         rows.append((setting.name, default, setting.unit or "-", allowed, setting.meaning))
     return "\n".join([title, *(aligned_rows(rows, indent=2) if rows[1:] else ["  no settings"])])
 

@@ -51,13 +51,11 @@ class EventReader:
 
     def begin(self) -> None:
         """Begin a new connection: drop the incomplete event of the last one."""
-        self._begun, self._data, self._size, self._ended_with_return, self._id = (
-            b"",
-            [],
-            0,
-            False,
-            self.last_id,
-        )
+        self._begun = b""
+        self._data = []
+        self._size = 0
+        self._ended_with_return = False
+        self._id = self.last_id
         self._first = True
 
     def cut(self, piece: bytes) -> Iterator[bytes]:

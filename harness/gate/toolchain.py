@@ -75,10 +75,8 @@ def differences(base: Toolchain, head: Toolchain) -> Iterator[str]:
         ("compiler flags", base.flags, head.flags),
     ):
         if old and new and old != new:
-            gone, added = (
-                sorted(old - new) or ["nothing else"],
-                sorted(new - old) or ["nothing else"],
-            )
+            gone = sorted(old - new) or ["nothing else"]
+            added = sorted(new - old) or ["nothing else"]
             yield f"{kind} differ: {_named(gone)} in base, {_named(added)} in head"
 
 

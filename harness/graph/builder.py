@@ -508,10 +508,8 @@ class Graph(OperatorGraph):
         **options: Any,
     ) -> Operator:
         promise(name, options.get("stateless"), len(key))
-        inputs, outputs = (
-            schemas_of(f"takes of operator {name!r}", takes),
-            schemas_of(f"gives of operator {name!r}", gives),
-        )
+        inputs = schemas_of(f"takes of operator {name!r}", takes)
+        outputs = schemas_of(f"gives of operator {name!r}", gives)
         typed = typed_of(name, kind is SOURCE, inputs, outputs, function, finish, state)
         typed = replace(typed, by=key)
         return self._put_typed(kind, name, typed, cost, **options)

@@ -93,10 +93,8 @@ def problems_of(graph: OperatorGraph) -> Iterator[BrokenRule]:
 def _schema_problems(graph: OperatorGraph) -> Iterator[BrokenRule]:
     """Yield each stream whose schema is not the one that its target port takes."""
     for source, target in graph.streams:
-        given, taken = (
-            graph.operators[source.operator].typed,
-            graph.operators[target.operator].typed,
-        )
+        given = graph.operators[source.operator].typed
+        taken = graph.operators[target.operator].typed
         if given.gives[source.port] != taken.takes[target.port]:
             name, wanted = given.gives[source.port].name, taken.takes[target.port].name
             found = (

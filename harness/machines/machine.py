@@ -111,10 +111,8 @@ class Machine(Profile):
             )
         cores = min(cpus, self.cores)
         chips = -(-cores // self.cores_per_chip)
-        sockets, chips_per_socket = (
-            -(-chips // self.chips_per_socket),
-            min(chips, self.chips_per_socket),
-        )
+        sockets = -(-chips // self.chips_per_socket)
+        chips_per_socket = min(chips, self.chips_per_socket)
         return replace(
             self,
             name=f"{self.name}:{cpus}",

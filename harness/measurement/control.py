@@ -151,11 +151,9 @@ class Controller:
             )
             self.pool.add_sample(sample)
             if self.pool.is_due(self.sample_s):
-                throughput, elapsed_s, arrived = (
-                    self.pool.throughput,
-                    self.pool.elapsed_s,
-                    self.pool.arrived,
-                )
+                throughput = self.pool.throughput
+                elapsed_s = self.pool.elapsed_s
+                arrived = self.pool.arrived
                 state, reason, changes = self._step_pool(self.pool, sample)
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
@@ -373,12 +371,10 @@ class Loop:
             self.kept = 0
         elif decision.state not in NOT_COUNTED:
             self.kept += 1
-        self.level, self.queued, self._replicas, self.state = (
-            decision.threads,
-            queued,
-            replicas,
-            decision.state,
-        )
+        self.level = decision.threads
+        self.queued = queued
+        self._replicas = replicas
+        self.state = decision.state
         return decision
 
     def _counted(self, needed: frozenset[str]) -> dict[str, Any]:

@@ -144,10 +144,8 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     across = 2 if len(maps) > 1 else 1
     down = -(-len(maps) // across)
     tile_width, tile_height = TILE_INCHES
-    costs, rows_high = (
-        max(of["cost"].nunique() for _, of in maps),
-        max(len(rows_of(of).values) for _, of in maps),
-    )
+    costs = max(of["cost"].nunique() for _, of in maps)
+    rows_high = max(len(rows_of(of).values) for _, of in maps)
     with style.applied():
         width, height = across * (tile_width * costs + 0.9), down * (tile_height * rows_high + 0.75)
         drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.2))

@@ -87,10 +87,8 @@ def below_each_other(
         _Picture(graph, model, _heading(graph, model, parameters))
         for graph, model, parameters in graphs
     ]
-    width, height = (
-        max(each.width for each in pictures),
-        foot + sum(each.height for each in pictures),
-    )
+    width = max(each.width for each in pictures)
+    height = foot + sum(each.height for each in pictures)
     # Without any engine, a second format would be drawn with the engine of the style, which finds
     # no grid here
     drawn = Figure(figsize=(width, height), layout=PlaceHolderLayoutEngine(True, False))
@@ -515,10 +513,8 @@ class _Picture:
             if self.sources == 1:
                 own, calls = "t1: the thread of the source", "; it calls everything downstream"
             else:
-                own, calls = (
-                    f"t1 to t{self.sources}: the threads of the sources",
-                    "; they call everything downstream",
-                )
+                own = f"t1 to t{self.sources}: the threads of the sources"
+                calls = "; they call everything downstream"
             colors = [
                 _thread_color(number + 1) for number in range(min(self.sources, len(THREAD_COLORS)))
             ]

@@ -52,10 +52,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     is_elastic = table["elastic"].astype(bool)
     fixed, elastic = table[~is_elastic], table[is_elastic]
     levels = sorted({int(level) for level in fixed["threads"].dropna()}) or _whole_levels(elastic)
-    left, right = (
-        levels[0] / 1.35,
-        max([levels[-1], *elastic[["level", "level_hi"]].max(axis=1).dropna()]) * 1.35,
-    )
+    left = levels[0] / 1.35
+    right = max([levels[-1], *elastic[["level", "level_hi"]].max(axis=1).dropna()]) * 1.35
     for model, rows in fixed.groupby("model", sort=False):
         if rows["threads"].notna().any():
             _line(ax, model, rows.sort_values("threads"))

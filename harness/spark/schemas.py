@@ -33,13 +33,11 @@ from harness.measurement.record.kinds import (
     Struct,
 )
 
-TEXT, WHOLE, SMALL, REAL, FLAG = (
-    StringType(),
-    LongType(),
-    IntegerType(),
-    DoubleType(),
-    BooleanType(),
-)
+TEXT = StringType()
+WHOLE = LongType()
+SMALL = IntegerType()
+REAL = DoubleType()
+FLAG = BooleanType()
 
 
 def type_of(kind: Kind) -> DataType:

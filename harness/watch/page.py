@@ -166,10 +166,8 @@ def _table(story: Story) -> str:
 
 def _row(story: Story, period: Period) -> str:
     sample = period.sample
-    level, active = (
-        sample.get("threads_requested") or sample["threads_active"],
-        sample["threads_active"],
-    )
+    level = sample.get("threads_requested") or sample["threads_active"]
+    active = sample["threads_active"]
     said = (
         [f"{sample['law_state']}: {sample['law_reason']}"]
         if sample.get("law_state") is not None

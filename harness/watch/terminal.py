@@ -140,10 +140,8 @@ class View:
         story = self.story
         last = self.periods[-1]
         sample = last.sample
-        level, active = (
-            sample.get("threads_requested") or sample["threads_active"],
-            sample["threads_active"],
-        )
+        level = sample.get("threads_requested") or sample["threads_active"]
+        active = sample["threads_active"]
         threads = (
             lines.count(level, "thread")
             if level == active
@@ -221,10 +219,8 @@ def decisions(story: Story, periods: Sequence[Period]) -> list[tuple[float, str]
         sample = period.sample
         what = lines.switched(story, sample)
         if after is not None:
-            before, level = (
-                sample.get("threads_requested", 0),
-                after.sample.get("threads_requested", 0),
-            )
+            before = sample.get("threads_requested", 0)
+            level = after.sample.get("threads_requested", 0)
             what = [f"threads {before} → {level}"] * (before != level) + what
         if what:
             found.append((sample["time_s"], "; ".join(what)))

@@ -90,10 +90,8 @@ class _Sum:
         """The report; None: it is not worth one."""
         count, amount = self.count, self.amount
         if kind == DGA:
-            worth, text = (
-                count >= 5 and 2 * amount >= count,
-                f"{key} asked for {count} made-up names, {amount} are not there",
-            )
+            worth = count >= 5 and 2 * amount >= count
+            text = f"{key} asked for {count} made-up names, {amount} are not there"
         elif kind == TUNNEL:
             names = min(plain.hyperloglog_estimate(self.registers), count)
             letters = sum(self.letters)
@@ -109,19 +107,15 @@ class _Sum:
                 )
                 // 2
             )
-            worth, text = (
-                names >= 20 and departure >= 250 and amount >= 24 * count,
-                f"{key}: {names} names in {count} questions carry {amount} bytes",
-            )
+            worth = names >= 20 and departure >= 250 and amount >= 24 * count
+            text = f"{key}: {names} names in {count} questions carry {amount} bytes"
         elif kind == CLIENT:
             worth, text = True, f"{key}: about {count} packets"
         elif kind == DOMAIN:
             worth, text = count >= 100, f"{key}: {count} questions"
         elif kind == FAILED:
-            worth, text = (
-                count >= 10 and 10 * count >= amount,
-                f"{key}: {count} of {amount} answers",
-            )
+            worth = count >= 10 and 10 * count >= amount
+            text = f"{key}: {count} of {amount} answers"
         else:
             worth, text = True, f"{key}: {count} questions"
         return text if worth else None

@@ -24,12 +24,10 @@ from harness.claims.predicates import (
 from harness.claims.reading import Finding
 from tests.claims.made import LOCAL, XEON, arm, cells, one_cell
 
-YES, NO, MAYBE, UNLIKELY = (
-    Finding(True, True),
-    Finding(False, False),
-    Finding(True, None),
-    Finding(False, None),
-)
+YES = Finding(True, True)
+NO = Finding(False, False)
+MAYBE = Finding(True, None)
+UNLIKELY = Finding(False, None)
 OPEN = Finding(None, None)
 
 OTHERS = ("manual", "elastic")
@@ -73,11 +71,9 @@ def test_not_worst_is_above_one_of_the_others(elastic, finding):
 
 
 def test_an_order_holds_if_each_arm_is_above_the_next():
-    in_order, swapped, close = (
-        one_cell(*three(10, 30, 20)),
-        one_cell(*three(20, 30, 10)),
-        one_cell(*three(10, 21, 20)),
-    )
+    in_order = one_cell(*three(10, 30, 20))
+    swapped = one_cell(*three(20, 30, 10))
+    close = one_cell(*three(10, 21, 20))
     order = Order(("dedicated", "elastic", "manual"))
     assert findings(order, in_order, swapped, close) == [YES, NO, MAYBE]
 

@@ -23,12 +23,10 @@ from harness.claims.reading import (
     within,
 )
 
-YES, NO, MAYBE, UNLIKELY = (
-    Finding(True, True),
-    Finding(False, False),
-    Finding(True, None),
-    Finding(False, None),
-)
+YES = Finding(True, True)
+NO = Finding(False, False)
+MAYBE = Finding(True, None)
+UNLIKELY = Finding(False, None)
 
 
 def number(low: float, value: float, high: float) -> RangedNumber:
@@ -38,10 +36,8 @@ def number(low: float, value: float, high: float) -> RangedNumber:
 @pytest.mark.parametrize("one", [True, False])
 @pytest.mark.parametrize("other", [True, False])
 def test_a_ratio_says_something_only_if_both_numbers_do(one, other):
-    over, under = (
-        RangedNumber(6, 4, 8, 5, is_varied=one, is_open=one),
-        RangedNumber(2, 1, 4, 3, is_varied=other, is_open=other),
-    )
+    over = RangedNumber(6, 4, 8, 5, is_varied=one, is_open=one)
+    under = RangedNumber(2, 1, 4, 3, is_varied=other, is_open=other)
     assert over / under == RangedNumber(3, 1, 8, 3, is_varied=one and other, is_open=one or other)
 
 

@@ -134,11 +134,9 @@ def test_a_seed_is_drawn_anew_for_each_call_unless_it_is_given(gate_stand, capsy
 
 
 def test_the_suites_terms_hold_unless_others_are_given(gate_stand, capsys):
-    gate_stand.suite.factor, gate_stand.suite.alpha, gate_stand.suite.time_budget_s = (
-        1.1,
-        0.05,
-        90.0,
-    )
+    gate_stand.suite.factor = 1.1
+    gate_stand.suite.alpha = 0.05
+    gate_stand.suite.time_budget_s = 90.0
     main(["gate", "--base", "main", "--suite", "my.yaml"])
     assert gate_stand.loaded == ["my.yaml"]
     assert (

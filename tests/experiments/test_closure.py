@@ -37,11 +37,9 @@ graphs.
 ON_BENCH = {Decides.THREADS: "threads", Decides.QUEUES: "queues", Decides.REPLICAS: "replicas"}
 NAMED = strings("harness.bench.queues.scenario")
 
-HERE, XEON, POWER8 = (
-    Place(),
-    Place("xeon:16", True, "millrace"),
-    Place("power8", True, "streams-4.2"),
-)
+HERE = Place()
+XEON = Place("xeon:16", True, "millrace")
+POWER8 = Place("power8", True, "streams-4.2")
 NEVER_MATTERS = {
     "harness/files/closure.py",
     "harness/plots/figures.py",  # the workflow compares a figure's row
@@ -216,11 +214,9 @@ def test_every_figure_drawn_and_every_law_stepped_alone_loads_no_more(tmp_path):
     check({**drawings(FIGURES, tmp_path), **laws_alone(), **benches()}, tmp_path)
 
 
-SHARED, RUNTIME, OPERATORS = (
-    "harness/native",
-    "harness/runtime/native",
-    "harness/operators/native",
-)
+SHARED = "harness/native"
+RUNTIME = "harness/runtime/native"
+OPERATORS = "harness/operators/native"
 COMPILED = {
     "harness/runtime/protocol": [RUNTIME, SHARED],
     "harness/simulator/engine": ["harness/simulator/native", RUNTIME, SHARED],

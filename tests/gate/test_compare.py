@@ -331,10 +331,8 @@ def failing(side: str, sample: ProcessSample, after: int = 0) -> Answer:
     )
 
 
-CRASH, WRONG = (
-    ProcessSample({}, error="killed by SIGSEGV", seconds=1.0),
-    ProcessSample({}, wrong="tuples lost", seconds=1.0),
-)
+CRASH = ProcessSample({}, error="killed by SIGSEGV", seconds=1.0)
+WRONG = ProcessSample({}, wrong="tuples lost", seconds=1.0)
 
 
 OUTCOMES = st.sampled_from(["good"] * 6 + ["crash", "wrong", "missing"])

@@ -77,10 +77,8 @@ def test_throughputs_are_turned_and_deterministic_cells_count_with_their_ratio()
 
 
 def test_cells_without_a_ratio_or_with_few_blocks_do_not_count():
-    few, zero = (
-        cell([1.0] * 22, [2.0] * 22, name="b"),
-        cell([0.0] * 24, [2.0] * 24, Metric(may_be_zero=True), "c"),
-    )
+    few = cell([1.0] * 22, [2.0] * 22, name="b")
+    zero = cell([0.0] * 24, [2.0] * 24, Metric(may_be_zero=True), "c")
     assert geometric_mean(comparison(cell([1.0] * 24, [2.0] * 24), few, zero)) is None
 
 

@@ -59,10 +59,8 @@ def any_called(rule: Yardstick, cells) -> bool:
 
 
 def test_one_cell_called_fails_the_build_and_more_cells_fail_more_builds():
-    same, slower = (
-        (samples(100.0), samples(100.0, seed=2)),
-        (samples(100.0), samples(110.0, seed=2)),
-    )
+    same = (samples(100.0), samples(100.0, seed=2))
+    slower = (samples(100.0), samples(110.0, seed=2))
     for rule in YARDSTICKS.values():
         assert not any_called(rule, [same, same])
         assert any_called(rule, [same, slower])

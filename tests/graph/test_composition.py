@@ -46,12 +46,10 @@ def test_a_chain_by_arrows_is_the_same_and_goes_on_behind_a_port():
 
 def test_a_chain_may_begin_at_any_output_port_and_behind_several():
     graph = Graph("split")
-    split, left, right, sink = (
-        graph.split("split", 2),
-        graph.work("left"),
-        graph.work("right"),
-        graph.sink("sink"),
-    )
+    split = graph.split("split", 2)
+    left = graph.work("left")
+    right = graph.work("right")
+    sink = graph.sink("sink")
     assert split.output(1) >> right is right
     graph.chain(split.output(0), left)
     graph.chain((left.output(0), right.output(0)), sink)

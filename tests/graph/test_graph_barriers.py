@@ -90,11 +90,9 @@ def deals_evenly(graph: Graph) -> None:
 
 
 def a_merge_has_brought_all_back(graph: Graph) -> None:
-    source, split, merge = (
-        graph.source("source"),
-        graph.split("split", 2, keys=100),
-        graph.merge("merge"),
-    )
+    source = graph.source("source")
+    split = graph.split("split", 2, keys=100)
+    merge = graph.merge("merge")
     barrier = graph.barrier("barrier")
     graph.chain(source, split)
     for port in range(2):

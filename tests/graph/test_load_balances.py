@@ -262,11 +262,9 @@ def test_a_region_that_restores_its_order_refuses_what_lets_tuples_overtake_each
 
 def test_between_split_and_merge_it_is_refused_as_well():
     graph = Graph("merged")
-    split, balance, merge = (
-        graph.split("split", 1),
-        graph.threaded_split("balance", 2, 5),
-        graph.merge("merge"),
-    )
+    split = graph.split("split", 1)
+    balance = graph.threaded_split("balance", 2, 5)
+    merge = graph.merge("merge")
     graph.connect(graph.source("source"), split)
     graph.connect(split, balance)
     for port in range(2):

@@ -114,10 +114,8 @@ def test_a_capsule_is_taken_as_state_too() -> None:
 
 def capsule(address: int, name: bytes | None) -> object:
     make = ctypes.pythonapi.PyCapsule_New
-    make.restype, make.argtypes = (
-        ctypes.py_object,
-        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
-    )
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return make(address, name, None)
 
 

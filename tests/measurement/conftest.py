@@ -102,10 +102,8 @@ class FakeEngine:
         self._rate = next(self._rates, self._rate)
         source, sink = (round(rate * period_s) for rate in self._rate)
         if self._tuples is not None:
-            source, sink = (
-                min(source, self._tuples - self.sent),
-                min(sink, self._tuples - self.received),
-            )
+            source = min(source, self._tuples - self.sent)
+            sink = min(sink, self._tuples - self.received)
         self.time_s += period_s
         self.sent += source
         self.received += sink

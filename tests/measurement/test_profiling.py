@@ -24,10 +24,8 @@ NUMBER = Schema("number", {"value": "uint32"})
 def typed_graph() -> Graph:
     """A source, two operators that do the same, each for a part of the tuples, and a sink."""
     graph = Graph("typed")
-    source, sink = (
-        graph.typed_source("in", lambda: iter(()), NUMBER),
-        graph.typed_sink("out", lambda port, values: None, NUMBER),
-    )
+    source = graph.typed_source("in", lambda: iter(()), NUMBER)
+    sink = graph.typed_sink("out", lambda port, values: None, NUMBER)
     for name in ("part1", "part2"):
         part = graph.typed(name, lambda port, values: [(0, values)], NUMBER, NUMBER)
         graph.connect(source, part)

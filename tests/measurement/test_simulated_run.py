@@ -139,10 +139,8 @@ def test_what_a_run_gets_through_is_seen_before_any_tuple_arrives():
     """One thread passes 1,000 ports before the last one's turn comes, each with more and more
     tuples.
     """
-    long, short = (
-        deep(1000, threads=1, duration_s=0.1),
-        deep(1000, threads=1, duration_s=0.0004, warmup=0),
-    )
+    long = deep(1000, threads=1, duration_s=0.1)
+    short = deep(1000, threads=1, duration_s=0.0004, warmup=0)
     assert short["sink_tuples_per_s"] == 0.0
     assert short["simulation"]["passed_tuples_per_s"] == pytest.approx(
         long["sink_tuples_per_s"], rel=0.3

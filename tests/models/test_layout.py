@@ -47,11 +47,9 @@ def doubled(times: int) -> Graph:
     graph = Graph("doubled")
     last: Operator = graph.source("source")
     for number in range(times):
-        left, right, join = (
-            graph.work(f"left{number}", 1),
-            graph.work(f"right{number}", 1),
-            graph.work(f"join{number}", 1),
-        )
+        left = graph.work(f"left{number}", 1)
+        right = graph.work(f"right{number}", 1)
+        join = graph.work(f"join{number}", 1)
         for way in (left, right):
             graph.connect(last, way)
             graph.connect(way, join)

@@ -24,11 +24,9 @@ from harness.models import (
     with_level,
 )
 
-CALLED, THREADED, SCHEDULED = (
-    PortQueue(Queue.CALLED),
-    PortQueue(Queue.THREADED),
-    PortQueue(Queue.SCHEDULED),
-)
+CALLED = PortQueue(Queue.CALLED)
+THREADED = PortQueue(Queue.THREADED)
+SCHEDULED = PortQueue(Queue.SCHEDULED)
 MODELS = (Manual(), Dedicated(), Dynamic(threads=2))
 
 

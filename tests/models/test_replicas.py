@@ -69,11 +69,9 @@ def test_work_may_have_replicas_whatever_it_costs_and_drops():
 
 def test_the_reasons_why_an_operator_can_have_none():
     graph = Graph("all reasons", 8)
-    source, split, merge = (
-        graph.source("source", window=10),
-        graph.split("split", outputs=2),
-        graph.merge("merge"),
-    )
+    source = graph.source("source", window=10)
+    split = graph.split("split", outputs=2)
+    merge = graph.merge("merge")
     graph.connect(source, split)
     for port in range(2):
         graph.connect(split.output(port), lane := graph.work(f"lane{port}"))

@@ -579,11 +579,9 @@ def in_numba():
 def in_c():
     library = ctypes.CDLL(str(shared_library("examples/vwap.c")))
     of = ctypes.c_void_p
-    library.add.argtypes, library.combine.argtypes, library.result.argtypes = (
-        (of, of, ctypes.c_uint64),
-        (of, of),
-        (of, of, of),
-    )
+    library.add.argtypes = (of, of, ctypes.c_uint64)
+    library.combine.argtypes = (of, of)
+    library.result.argtypes = (of, of, of)
     return Fold(library.add, library.combine, library.result, 32)
 
 

@@ -100,12 +100,10 @@ def plant(fault):
             os._exit(3)
         return None
 
-    program.read_plan, program.answer, program.counts, program.totals = (
-        read_and_harm,
-        answer,
-        counts,
-        totals,
-    )
+    program.read_plan = read_and_harm
+    program.answer = answer
+    program.counts = counts
+    program.totals = totals
 
 
 fault = sys.argv.pop(1)

@@ -59,12 +59,10 @@ def test_a_split_behind_a_fan_out_and_a_split_of_a_split_keep_their_meaning():
 
 def test_a_chain_of_splits_is_folded_as_a_whole():
     graph = Graph("chain", 8)
-    source, first, second, out = (
-        graph.source("in"),
-        graph.split("first", 1),
-        graph.split("second", 2),
-        graph.sink("out", 2),
-    )
+    source = graph.source("in")
+    first = graph.split("first", 1)
+    second = graph.split("second", 2)
+    out = graph.sink("out", 2)
     graph.connect(source, first)
     graph.connect(first.output(0), second)
     for port in range(2):

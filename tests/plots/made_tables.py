@@ -215,11 +215,9 @@ def contest(cells: dict[str, tuple[list[int], list[int]]]) -> tuple[pd.DataFrame
     for topology, (costs, payloads) in cells.items():
         for cost in costs:
             for payload in payloads:
-                manual, dynamic, dedicated = (
-                    1000.0,
-                    550.0 + 300 * np.log10(cost),
-                    400.0 + 100 * np.log10(cost),
-                )
+                manual = 1000.0
+                dynamic = 550.0 + 300 * np.log10(cost)
+                dedicated = 400.0 + 100 * np.log10(cost)
                 rows = [
                     arm_row("crossover", topology, cost, "manual", manual, payload=payload),
                     arm_row(

@@ -122,10 +122,8 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
     timeline = pd.concat(map(pd.DataFrame, series))
     figure = figure_named("pldi17_fig11", {"throughput": frame([mix, ROW]), "timeline": timeline})
     shown = panels(figure)
-    pipeline, mixed = (
-        "pipeline, 100 operators\ncost 1 FLOP",
-        "mix, width 10, depth 10\ncost 1,000 FLOP",
-    )
+    pipeline = "pipeline, 100 operators\ncost 1 FLOP"
+    mixed = "mix, width 10, depth 10\ncost 1,000 FLOP"
     named = [
         f"{pipeline}, law millrace, run 1",
         f"{pipeline}, law millrace, run 2",

@@ -34,13 +34,11 @@ from tests import compiler
 
 ROOT = Path(__file__).parents[2]
 LOOK, PICK, STUCK, PORT, STATE = range(5)
-READY, READ_BLOCKED, WRITE_BLOCKED, ASLEEP, COMPLETED = (
-    "Ready",
-    "ReadBlocked",
-    "WriteBlocked",
-    "Asleep",
-    "Completed",
-)
+READY = "Ready"
+READ_BLOCKED = "ReadBlocked"
+WRITE_BLOCKED = "WriteBlocked"
+ASLEEP = "Asleep"
+COMPLETED = "Completed"
 NUMBERS = {READY: 0, COMPLETED: 6}  # of CoState
 FLOOR = 32  # tuples that a turn of ours should be worth
 FOREVER = 1e300

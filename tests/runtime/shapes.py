@@ -147,10 +147,8 @@ def selective() -> Graph:
     itself.
     """
     graph = Graph("selective", 16)
-    head, thin = (
-        graph.work("head", 1, selectivity=0.9),
-        graph.work("thin", costs=[(3, 1), (2, 50)], selectivity=0.5),
-    )
+    head = graph.work("head", 1, selectivity=0.9)
+    thin = graph.work("thin", costs=[(3, 1), (2, 50)], selectivity=0.5)
     spread, sink = graph.work("spread", 1, outputs=2, selectivity=0.7), graph.sink("sink")
     for source, target in (
         (graph.source("source"), head),
@@ -217,10 +215,8 @@ def windows(ordered: bool = True) -> Graph:
     round-robin and fan-in.
     """
     graph = Graph("windows", 24)
-    split, join = (
-        graph.split("split", 3),
-        graph.merge("merge") if ordered else graph.work("join", 1),
-    )
+    split = graph.split("split", 3)
+    join = graph.merge("merge") if ordered else graph.work("join", 1)
     first, second = graph.source("first", window=7), graph.source("second", window=100)
     head, sieve = graph.work("head", 1), graph.filter("filter", 0.5)
     graph.connect(first, head)
@@ -274,11 +270,9 @@ def several_sources() -> Graph:
     """
     graph = Graph("several sources", 8)
     sources = [graph.source(f"source{index}") for index in range(4)]
-    split, meet, join = (
-        graph.split("split", 2),
-        graph.work("meet", 5),
-        graph.work("join", 5, inputs=2),
-    )
+    split = graph.split("split", 2)
+    meet = graph.work("meet", 5)
+    join = graph.work("join", 5, inputs=2)
     for source in sources[:3]:
         graph.connect(source, split)
     graph.connect(split.output(0), meet)
@@ -294,10 +288,8 @@ def several_sources() -> Graph:
 def bursts() -> Graph:
     """The cost of a tuple depends on its number."""
     graph = Graph("bursts", 8)
-    burst, spread = (
-        graph.work("burst", costs=[(50, 1), (3, 20_000)]),
-        graph.work("spread", costs=[(7, 0), (7, 100)], outputs=3),
-    )
+    burst = graph.work("burst", costs=[(50, 1), (3, 20_000)])
+    spread = graph.work("spread", costs=[(7, 0), (7, 100)], outputs=3)
     sink = graph.sink("sink")
     graph.connect(graph.source("source"), burst)
     graph.connect(burst, spread)
@@ -333,10 +325,8 @@ def balances_in_a_row() -> Graph:
     one port beside them.
     """
     graph = Graph("balances in a row", 8)
-    first, second = (
-        graph.threaded_split("first", 3, 1),
-        graph.elastic_load_balance("second", 5, 20, initial_active_ports=3),
-    )
+    first = graph.threaded_split("first", 3, 1)
+    second = graph.elastic_load_balance("second", 5, 20, initial_active_ports=3)
     single = graph.elastic_load_balance("single", 1, 7)
     head = graph.split("head", 1)
     for name in ("a", "b"):

@@ -26,11 +26,9 @@ def two_sources(seen: list[tuple[int, float]], share: float = 1.0, **of_first: o
     """first -> filter -> barrier <- second; a watcher behind it."""
     graph = Graph("two sources", 24)
     first, second = graph.source("first", **of_first), graph.source("second")
-    sieve, barrier, watch = (
-        graph.filter("filter", share),
-        graph.barrier("barrier"),
-        watcher(graph, "watch", seen),
-    )
+    sieve = graph.filter("filter", share)
+    barrier = graph.barrier("barrier")
+    watch = watcher(graph, "watch", seen)
     graph.connect(first, sieve)
     graph.connect(sieve, barrier.input(0))
     graph.connect(second, barrier.input(1))

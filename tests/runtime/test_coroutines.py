@@ -177,10 +177,8 @@ class Rounding(ctypes.Structure):
 
 def rounding() -> ctypes.CDLL:
     library = ctypes.CDLL(str(shared_library(Path(__file__).parent / "rounding.c", "-lm")))
-    library.keeps_a_mode.argtypes, library.keeps_a_mode.restype = (
-        (ctypes.c_void_p, ctypes.c_void_p),
-        ctypes.c_int32,
-    )
+    library.keeps_a_mode.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    library.keeps_a_mode.restype = ctypes.c_int32
     return library
 
 

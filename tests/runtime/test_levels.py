@@ -269,11 +269,9 @@ def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(
     """
     gate = gates[0]
     graph = Graph("gate with a thread of its own", 8)
-    held, opener, sink = (
-        graph.python("gate", gate, preserves=True),
-        graph.python("key", key_of(gate)),
-        graph.sink("sink"),
-    )
+    held = graph.python("gate", gate, preserves=True)
+    opener = graph.python("key", key_of(gate))
+    sink = graph.sink("sink")
     for index in range(2):
         graph.connect(
             chain(graph, graph.source(f"source{index}", rate=300), 1, prefix=f"before{index}"), held
@@ -320,11 +318,9 @@ def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(
     """FREE: the tuple that opens the gate lies in a queue while every thread waits for the gate."""
     gate = gates[0]
     graph = Graph("gate and key", 8)
-    held, opener, sink = (
-        graph.python("gate", gate),
-        graph.python("key", key_of(gate)),
-        graph.sink("sink", inputs=2),
-    )
+    held = graph.python("gate", gate)
+    opener = graph.python("key", key_of(gate))
+    sink = graph.sink("sink", inputs=2)
     graph.connect(chain(graph, graph.source("source", rate=300), 3), held)
     graph.connect(
         chain(
@@ -351,11 +347,9 @@ def test_a_held_source_has_woken_the_threads_that_it_sent_to(
     gate = gates[0]
     graph = Graph("key before gate", 8)
     source = graph.source("source", rates=[(0.2, 0), (1e5, None)])
-    opener, held, sink = (
-        graph.python("key", key_of(gate)),
-        graph.python("gate", gate),
-        graph.sink("sink", inputs=2),
-    )
+    opener = graph.python("key", key_of(gate))
+    held = graph.python("gate", gate)
+    sink = graph.sink("sink", inputs=2)
     for port, operator in enumerate((opener, held)):
         graph.connect(source, operator)
         graph.connect(operator, sink.input(port))

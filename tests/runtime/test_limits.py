@@ -89,10 +89,8 @@ def test_the_capacity_that_is_told_is_the_models_also_beside_a_port_threaded_by_
 
 def test_an_operator_that_could_block_more_threads_than_a_pool_has_is_refused_by_name() -> None:
     graph = Graph("wide", 0)
-    source, user = (
-        graph.source("source"),
-        graph.python("user", lambda sequence, value: value, inputs=1024),
-    )
+    source = graph.source("source")
+    user = graph.python("user", lambda sequence, value: value, inputs=1024)
     for port in range(1024):
         graph.connect(source, user.input(port))
     graph.connect(user, graph.sink("sink"))

@@ -77,12 +77,10 @@ def test_the_program_of_listing_1_combines_names_with_values(model, address, tmp
 
 def test_ports_are_joined_by_arrows_as_in_the_paper():
     graph = Graph("arrows")
-    source, sieve, barrier, sink = (
-        graph.source("source"),
-        graph.filter("filter", 0.5),
-        graph.barrier("barrier"),
-        graph.sink("sink"),
-    )
+    source = graph.source("source")
+    sieve = graph.filter("filter", 0.5)
+    barrier = graph.barrier("barrier")
+    sink = graph.sink("sink")
     assert (source.output(0) >> sieve.input(0)) is sieve
     assert (sieve.output(0) >> (1, barrier, 0)) == barrier.output(0)
     assert (barrier.output(0) >> (0, sink)) is sink

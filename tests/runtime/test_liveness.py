@@ -22,11 +22,9 @@ def beside_a_slow_one(behind_a_queue: bool) -> Graph:
     head = graph.source("source")
     if behind_a_queue:
         head = chain(graph, head, 1)
-    cheap, slow, busy = (
-        graph.work("cheap", 1),
-        graph.work("slow", 2_000_000),
-        graph.work("busy", 30_000_000),
-    )
+    cheap = graph.work("cheap", 1)
+    slow = graph.work("slow", 2_000_000)
+    busy = graph.work("busy", 30_000_000)
     graph.connect(head, cheap)
     graph.connect(head, slow)
     graph.connect(cheap, graph.sink("sink"))

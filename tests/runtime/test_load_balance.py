@@ -237,10 +237,8 @@ def test_a_fast_source_is_slowed_by_full_buffers_and_memory_stays_bounded(kind: 
 @MODELS
 def test_tuples_behind_a_slow_sender_do_not_wait_for_their_buffer_to_fill(model: Model) -> None:
     graph = Graph("slow sender", 8)
-    sender, balance = (
-        graph.work("sender", 10_000_000),
-        graph.elastic_load_balance("balance", 8, 1000, elastic=False),
-    )
+    sender = graph.work("sender", 10_000_000)
+    balance = graph.elastic_load_balance("balance", 8, 1000, elastic=False)
     graph.connect(graph.source("source"), sender)
     graph.connect(sender, balance)
     sink = graph.sink("sink")
@@ -424,10 +422,8 @@ def test_a_worker_that_never_returns_does_not_hold_the_sender_at_the_end() -> No
 
 def test_balances_may_follow_each_other_in_one_chain() -> None:
     graph = Graph("nested", 8)
-    first, second = (
-        graph.threaded_split("first", 2, 4),
-        graph.elastic_load_balance("second", 3, 4, initial_active_ports=2),
-    )
+    first = graph.threaded_split("first", 2, 4)
+    second = graph.elastic_load_balance("second", 3, 4, initial_active_ports=2)
     graph.connect(graph.source("source", window=10), first)
     for port in range(2):
         graph.connect(chain(graph, first.output(port), 1, prefix=f"w{port}_"), second)

@@ -90,12 +90,10 @@ def joined_before_the_merge(between: int, inside: bool) -> Graph:
     from between or behind it.
     """
     graph = Graph("joined", 8)
-    head, split, join, merge = (
-        graph.work("head", 1),
-        graph.split("split", 2),
-        graph.work("join", 1),
-        graph.merge("merge"),
-    )
+    head = graph.work("head", 1)
+    split = graph.split("split", 2)
+    join = graph.work("join", 1)
+    merge = graph.merge("merge")
     graph.connect(graph.source("source", window=100), head)
     graph.connect(head, split)
     for port in range(2):

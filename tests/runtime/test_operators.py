@@ -172,10 +172,8 @@ def thinned(*shares: float) -> tuple[Graph, list[list[tuple[int, float]]]]:
     graph = Graph("thinned", 8)
     last, seen = graph.source("source"), [[] for _ in shares]
     for index, share in enumerate(shares):
-        work, watch = (
-            graph.work(f"work{index}", 1, selectivity=share),
-            watcher(graph, f"watch{index}", seen[index]),
-        )
+        work = graph.work(f"work{index}", 1, selectivity=share)
+        watch = watcher(graph, f"watch{index}", seen[index])
         graph.connect(last, work)
         graph.connect(work, watch)
         last = watch
@@ -282,10 +280,8 @@ def test_an_operator_reads_the_last_value_at_its_control_port(model: Model) -> N
         return value
 
     graph = Graph("knob", 8)
-    user, turn = (
-        graph.python("user", controlled, preserves=True),
-        graph.python("turn", lambda sequence, value: 42.0),
-    )
+    user = graph.python("user", controlled, preserves=True)
+    turn = graph.python("turn", lambda sequence, value: 42.0)
     graph.connect(graph.source("source", rate=2000), user)
     graph.connect(user, graph.sink("sink"))
     graph.connect(graph.source("knob", rates=[(0.02, 1000), SILENCE]), turn)
@@ -344,10 +340,8 @@ def test_a_native_operator_reads_its_control_port_too() -> None:
 
     seen: list[tuple[int, float]] = []
     graph = Graph("native knob", 8)
-    user, turn = (
-        native(graph, "user", add_control),
-        graph.python("turn", lambda sequence, value: 7.0),
-    )
+    user = native(graph, "user", add_control)
+    turn = graph.python("turn", lambda sequence, value: 7.0)
     graph.connect(graph.source("source"), turn)
     graph.connect(turn, graph.control(user))
     graph.connect(turn, user)

@@ -21,11 +21,9 @@ from tests.runtime.shapes import at_most_threads, chain, pipeline, until
 def unequal() -> Graph:
     """Two operators that cost 1 : 10."""
     graph = Graph("unequal", 8)
-    source, light, heavy = (
-        graph.source("source"),
-        graph.work("light", 30_000),
-        graph.work("heavy", 300_000),
-    )
+    source = graph.source("source")
+    light = graph.work("light", 30_000)
+    heavy = graph.work("heavy", 300_000)
     graph.connect(source, light)
     graph.connect(light, heavy)
     graph.connect(heavy, graph.sink("sink"))
@@ -83,10 +81,8 @@ def test_an_operator_called_from_another_gets_its_own_share() -> None:
 def test_a_users_operator_that_waits_shows_as_busy_in_it(model: Model) -> None:
     """Time counts for the operator in which a thread is, whatever the thread does there."""
     graph = Graph("waits", 8)
-    source, user = (
-        graph.source("source", rate=50),
-        graph.python("user", lambda sequence, value: time.sleep(0.01) or value),
-    )
+    source = graph.source("source", rate=50)
+    user = graph.python("user", lambda sequence, value: time.sleep(0.01) or value)
     graph.connect(source, user)
     graph.connect(user, graph.sink("sink"))
     engine = open_engine(graph, model, profile=True)

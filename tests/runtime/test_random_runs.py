@@ -104,10 +104,8 @@ def draw_operator(
         operator = graph.work(name, costs=[(3, 1), (2, 5000)], outputs=draw(st.integers(1, 2)))
     else:
         inputs, outputs = (2 if kind == "join" else 1), (3 if kind == "spread" else 1)
-        keys, selectivity = (
-            draw(st.sampled_from([0, 0, 1, 3, 1000])),
-            draw(st.sampled_from([1.0, 1.0, 1.0, 0.6])),
-        )
+        keys = draw(st.sampled_from([0, 0, 1, 3, 1000]))
+        selectivity = draw(st.sampled_from([1.0, 1.0, 1.0, 0.6]))
         operator = graph.work(
             name, draw(COSTS), inputs, outputs, selectivity=selectivity, keys=keys
         )

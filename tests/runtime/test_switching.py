@@ -263,10 +263,8 @@ def test_what_counts_is_the_last_wish_before_the_producer_looks(
 )
 def test_with_every_queue_off_the_counts_are_those_of_the_manual_model(shape: str) -> None:
     graph = GRAPHS[shape]()
-    off, manual = (
-        run_to_end(graph, Dynamic(2, queued="none"), 500),
-        run_to_end(graph, Manual(), 500),
-    )
+    off = run_to_end(graph, Dynamic(2, queued="none"), 500)
+    manual = run_to_end(graph, Manual(), 500)
     assert off.correct and off.drained
     assert off.scheduling["pushes"] == 0
     assert (off.processed, off.received) == (manual.processed, manual.received)

@@ -34,10 +34,8 @@ def test_an_operator_may_wait_on_one_port_for_what_comes_on_the_other_however_sh
         return value
 
     graph = Graph("rendezvous", 8)
-    source, pair = (
-        graph.source("source"),
-        graph.python("pair", meet, inputs=2, preserves=True, reentrant=True),
-    )
+    source = graph.source("source")
+    pair = graph.python("pair", meet, inputs=2, preserves=True, reentrant=True)
     for port in range(2):
         graph.connect(source, pair.input(port))
         if model == Manual():
@@ -98,11 +96,9 @@ def comes_soon_from(
 
 def test_a_threaded_port_gets_its_tuples_while_its_sender_is_busy_with_a_sibling() -> None:
     graph = Graph("siblings", 8)
-    source, near, far = (
-        graph.source("source"),
-        graph.work("near", 1),
-        graph.work("far", busy_us=20_000),
-    )
+    source = graph.source("source")
+    near = graph.work("near", 1)
+    far = graph.work("far", busy_us=20_000)
     for operator in (near, far):
         graph.connect(source, operator)
         graph.connect(operator, graph.sink(f"{operator.name} sink"))

@@ -99,11 +99,9 @@ def test_a_window_punctuation_behind_a_later_tuple_is_a_violation_of_order() -> 
 def test_a_tuple_that_nobody_sent_is_found_behind_each_new_kind_of_operator() -> None:
     """In front of a filter, a split by key with its merge, a control port."""
     graph = Graph("kinds", 8)
-    sieve, split, merge = (
-        graph.filter("filter", 1.0),
-        graph.split("split", 2, keys=5),
-        graph.merge("merge"),
-    )
+    sieve = graph.filter("filter", 1.0)
+    split = graph.split("split", 2, keys=5)
+    merge = graph.merge("merge")
     head, tail = graph.work("head"), graph.work("tail")
     graph.connect(graph.source("source"), head)
     graph.connect(head, sieve)

@@ -41,10 +41,8 @@ def records(tmp_path_factory, make_record, write_lines) -> Path:
                     make_record(cell=cell, model=model, repeat=repeat, sink_tuples_per_s=rate)
                 )
         write_lines(root / "fig" / f"{cell}.jsonl", *lines)
-    failed, unsettled = (
-        make_record(cell="c", correct=False),
-        make_record(cell="c", settled=False, repeat=1),
-    )
+    failed = make_record(cell="c", correct=False)
+    unsettled = make_record(cell="c", settled=False, repeat=1)
     write_lines(root / "fig" / "c.jsonl", failed, "{cut short", unsettled, failed)
     return root
 

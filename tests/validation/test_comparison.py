@@ -204,10 +204,8 @@ def test_groups_hold_every_case_once_a_grouping():
 
 
 def test_of_a_deep_pipeline_what_all_operators_do_is_compared():
-    deep, shallow = (
-        case("coroutine-2", topology="pipeline-1000"),
-        case("coroutine-2", topology="bushy"),
-    )
+    deep = case("coroutine-2", topology="pipeline-1000")
+    shallow = case("coroutine-2", topology="bushy")
     record = {"sink_tuples_per_s": 0.0, "submitted_tuples_per_s": 5000.0, "hops": 1000.0}
     assert (deep.rate(record), shallow.rate(record)) == (5.0, 0.0)
     assert deep.rate(record | {"submitted_tuples_per_s": None}) is None

@@ -209,10 +209,8 @@ def diamonds(count: int, payload: int, seed: int) -> Graph:
     last = graph.source("source")
     for _ in range(count):
         lanes = draw.randint(2, 3)
-        split, meet = (
-            graph.work(f"work{next(numbers)}", outputs=lanes),
-            graph.work(f"work{next(numbers)}"),
-        )
+        split = graph.work(f"work{next(numbers)}", outputs=lanes)
+        meet = graph.work(f"work{next(numbers)}")
         graph.connect(last, split)
         for port in range(lanes):
             way: Operator | PortId = split.output(port)

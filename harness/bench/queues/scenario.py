@@ -149,11 +149,9 @@ class QueueScenario(any_scenario.Scenario):
         before: list[frozenset[int]] = []
 
         def observe(period: int, configuration: Configuration) -> Reading:
-            surface, queued, level = (
-                self.surface(period),
-                configuration.queued,
-                configuration.threads,
-            )
+            surface = self.surface(period)
+            queued = configuration.queued
+            level = configuration.threads
             last = before.pop() if before else queued
             before.append(queued)
             surge = SWITCH_SURGES[self.seed % len(SWITCH_SURGES)]
@@ -260,10 +258,8 @@ def held_out() -> Iterator[QueueScenario]:
     for number in range(SCENARIOS_PER_SHAPE * len(WORLDS) * len(HELD_OUT)):
         seed = FIRST_HELD_OUT + number
         draw = random.Random(seed)
-        kind, world = (
-            list(HELD_OUT)[number % len(HELD_OUT)],
-            WORLDS[number // len(HELD_OUT) % len(WORLDS)],
-        )
+        kind = list(HELD_OUT)[number % len(HELD_OUT)]
+        world = WORLDS[number // len(HELD_OUT) % len(WORLDS)]
         drawn = number // (len(HELD_OUT) * len(WORLDS))
         noise = NOISES[drawn % 3]
         event, phases = "", (Phase(0),)

@@ -23,11 +23,9 @@ def replicas_for(world: ReplicaWorld, threads: int, rate: float, most: int) -> V
     work = world.work(threads, np.ones(world.layout.operators))
     counts = np.ones(world.layout.operators)
     for operator in world.layout.replicable:
-        tuples, cost, serial = (
-            world.layout.tuples[operator],
-            world.costs[operator],
-            world.serial[operator],
-        )
+        tuples = world.layout.tuples[operator]
+        cost = world.costs[operator]
+        serial = world.serial[operator]
         if rate * work[operator] <= 1.0 or tuples == 0.0:
             continue
         slow = work[operator] / (tuples * cost) if cost else 1.0

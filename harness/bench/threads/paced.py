@@ -168,10 +168,8 @@ class Paced(any_scenario.Scenario):
             level, target = configuration.threads, self.target(period)
             able = self.curve[level - 1] * next(noise)
             rate = min(able, target + waiting / PERIOD_S)
-            before, waiting = (
-                waiting,
-                min(max(0.0, waiting + (target - rate) * PERIOD_S), MAX_BACKLOG_S * target),
-            )
+            before = waiting
+            waiting = min(max(0.0, waiting + (target - rate) * PERIOD_S), MAX_BACKLOG_S * target)
             steady = self.latency_s(level, min(target, 0.999 * able), able) if able > 0.0 else 0.0
             busy = min(1.0, rate * self.needs_s(level) / level)
             return Reading(

@@ -203,11 +203,9 @@ class StreamsOfPortsAndThreads(Law):
         if record is not None and record.level != self._level and record.allows(self._level):
             up = self._level > record.level
             self._ports.begin(up)
-            self._in_ports, self._validate, self._count = (
-                True,
-                self._level != self.bounds.maximum,
-                -1,
-            )
+            self._in_ports = True
+            self._validate = self._level != self.bounds.maximum
+            self._count = -1
             return self._now(
                 f"{decision.reason}; then {'more' if up else 'fewer'} queues", decision.state
             )

@@ -60,10 +60,8 @@ class ObservedFlow:
         operators = self._layout.operators
         if operators == 0 or len(reading.useful_s) != operators or len(reading.tuples) != operators:
             return None
-        useful, taken = (
-            np.array(reading.useful_s, dtype=float),
-            np.array(reading.tuples, dtype=float),
-        )
+        useful = np.array(reading.useful_s, dtype=float)
+        taken = np.array(reading.tuples, dtype=float)
         self._taken += taken
         self._cost = np.where(taken > 0.0, useful / np.maximum(taken, 1.0), self._cost)
         sent = float(self._taken[list(self._layout.sources)].sum())

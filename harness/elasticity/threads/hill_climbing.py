@@ -106,10 +106,8 @@ class HillClimbing(Law):
         # only shares of the mean count, and sums of shares stay finite
         rates = [rate / top for rate in rates]
         mean, mean_level = sum(rates) / count, sum(levels) / count
-        rate_wave, level_wave = (
-            component(rates, WAVE_SAMPLES) / mean,
-            component(levels, WAVE_SAMPLES) / mean_level,
-        )
+        rate_wave = component(rates, WAVE_SAMPLES) / mean
+        level_wave = component(levels, WAVE_SAMPLES) / mean_level
         waves = count / WAVE_SAMPLES
         error = abs(component(rates, count / (waves + 1.0)) / mean)
         if count / (waves - 1.0) <= count:

@@ -80,11 +80,9 @@ class Streams(Law):
     def begin(self) -> None:
         """Begin with the levels outside the bounds trusted to bring nothing, which is wrong for the
         maximum itself."""
-        self._below, self._level, self._above = (
-            self.bounds.start // 2,
-            self.bounds.start,
-            2 * self.bounds.start,
-        )
+        self._below = self.bounds.start // 2
+        self._level = self.bounds.start
+        self._above = 2 * self.bounds.start
         self._time = 0
         self._noise = NOISE_LIMIT
         self._records = [

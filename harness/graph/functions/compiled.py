@@ -43,10 +43,8 @@ NEEDS_THE_LOCK = 4  # ctypes' FUNCFLAG_PYTHONAPI: of PyDLL and PYFUNCTYPE
 _capsule_name = ctypes.pythonapi.PyCapsule_GetName
 _capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype, _capsule_pointer.argtypes = (
-    ctypes.c_void_p,
-    (ctypes.py_object, ctypes.c_char_p),
-)
+_capsule_pointer.restype = ctypes.c_void_p
+_capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 @dataclass(frozen=True)

@@ -77,13 +77,11 @@ def test_who_shares_an_operator_locks_it_and_pays_by_the_number_of_contenders():
 
 def test_what_is_called_behind_a_locked_operator_is_locked_with_it():
     hall = Graph("hall")
-    source, split, join, last, sink = (
-        hall.source("s"),
-        hall.split("p", 2),
-        hall.work("j"),
-        hall.work("l"),
-        hall.sink("k"),
-    )
+    source = hall.source("s")
+    split = hall.split("p", 2)
+    join = hall.work("j")
+    last = hall.work("l")
+    sink = hall.sink("k")
     hall.connect(source, split)
     for way in range(2):
         work = hall.work(f"w{way}")

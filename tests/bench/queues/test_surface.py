@@ -105,10 +105,8 @@ def test_behind_a_split_calls_are_paid_for_tuple_by_tuple_and_work_on_the_same_o
 
 
 def test_a_dedicated_thread_for_each_port_is_good_where_there_are_cpus_for_all():
-    few, many = (
-        surface(pipeline([10_000] * 8)),
-        surface(pipeline([10_000] * 200), QueueWorld("local", "millrace", 2)),
-    )
+    few = surface(pipeline([10_000] * 8))
+    many = surface(pipeline([10_000] * 200), QueueWorld("local", "millrace", 2))
     assert few.dedicated() > 0.8 * best_of(few, Bounds(1, 16, 1)).throughput
     assert many.dedicated() < 0.6 * best_of(many, Bounds(1, 2, 1)).throughput
 

@@ -170,10 +170,8 @@ def test_the_table_has_kinds_that_only_score_apart():
         for kind in ("chain", "mixed")
     ]
     text = summary(rows)
-    held_out, chosen_on = (
-        text.index("graphs that only score"),
-        text.index("numbers were chosen on**"),
-    )
+    held_out = text.index("graphs that only score")
+    chosen_on = text.index("numbers were chosen on**")
     assert held_out < chosen_on
     assert text.count("| cstream ") == text.count("| millrace ") == 2
     assert "millrace over cstream" in text
