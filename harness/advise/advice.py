@@ -175,11 +175,11 @@ def certainty_parts(advice: Advice) -> tuple[str, str]:
         return "unknown", why
     if not others:
         return "no other arm ran correctly, so nothing is compared", ""
-    told = [
+    comparisons = [
         f"{ratio_text(final.standing.ratio(arm.name, other.name), what)} {other.words}"
         for other in others
     ]
-    found = f"it is {listed(told)}"
+    found = f"it is {listed(comparisons)}"
     if not advice.rivals:
         return f"certain at 95 % among the last {len(others) + 1} arms", found
     names = listed([each.words for each in advice.rivals])

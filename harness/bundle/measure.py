@@ -54,13 +54,13 @@ def main(words):
         "--dry-run", action="store_true", help="list what is measured, and how long it takes"
     )
     args = parser.parse_args(words)
-    told = json.loads((HERE / "bundle.json").read_text(encoding="utf-8"))
+    bundle = json.loads((HERE / "bundle.json").read_text(encoding="utf-8"))
     if Path(sys.prefix).resolve() == ENVIRONMENT:
-        return measure(told, args.name, args.dry_run)
-    problem = lacks(told["needs"])
+        return measure(bundle, args.name, args.dry_run)
+    problem = lacks(bundle["needs"])
     if problem is not None:
         if problem.startswith("Python"):
-            other = shutil.which(command_of(told["needs"]["python"]))
+            other = shutil.which(command_of(bundle["needs"]["python"]))
             if other is not None:
                 os.execv(other, [other, str(HERE / "measure.py"), *words])
         return failed(problem)
@@ -187,7 +187,7 @@ def variables():
 # -- in the environment ----------------------------------------------------------------------------
 
 
-def measure(told, name, dry):
+def measure(bundle, name, dry):
     """Measure what is missing, and pack the records; return the exit code."""
     from harness.cli import main as millrace
 
@@ -196,13 +196,13 @@ def measure(told, name, dry):
     if None not in (kept, name) and kept != name:
         return failed(f"this machine has the name {kept} already, not {name}: unpack anew for that")
     name = kept or name or default_name()
-    words = ["sweep", *told["sweep"], "--as", name]
+    words = ["sweep", *bundle["sweep"], "--as", name]
     if dry:
         return millrace([*words, "--dry-run"])
     NAME.write_text(name + "\n", encoding="utf-8")
     code = millrace(words)
     if code == 0:
-        return pack(told, name)
+        return pack(bundle, name)
     if code == 2:  # perhaps because of the name
         NAME.unlink()
     else:
@@ -220,11 +220,11 @@ def default_name():
     return name[: MOST_OF_NAME - len(count)].strip("-") + count
 
 
-def pack(told, name):
+def pack(bundle, name):
     """Write all records into one file beside this one, and say so; return the exit code."""
     target = HERE / f"{name}.tar.gz"
     temporary = target.with_name(f".{target.name}")
-    records = sorted(Path(told["results"], "raw").glob(f"*/{name}/*.jsonl"))
+    records = sorted(Path(bundle["results"], "raw").glob(f"*/{name}/*.jsonl"))
     try:
         with tarfile.open(str(temporary), "w:gz") as archive:
             for path in records:
@@ -232,7 +232,7 @@ def pack(told, name):
         temporary.rename(target)
     except OSError as error:
         return failed(
-            f"cannot write {target}: {error.strerror}; bring back {WORK / told['results']}"
+            f"cannot write {target}: {error.strerror}; bring back {WORK / bundle['results']}"
         )
     size = target.stat().st_size / 1000
     print(f"bring back {target} ({len(records)} files of records, {size:,.0f} kB)")

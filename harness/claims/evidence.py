@@ -261,13 +261,13 @@ def label(name: str, rows: pd.DataFrame) -> str:
     settled.
     """
     unsettled, failed, runs = (int(rows[column].sum()) for column in ("unsettled", "failed", "n"))
-    told = (
+    remarks = (
         [NEVER_SETTLED if unsettled == runs else f"{unsettled} of {runs} runs {NEVER_SETTLED}"]
         if unsettled
         else []
     )
-    told += [f"{failed} of {runs + failed} runs failed"] if failed else []
-    return name + (f" ({', '.join(told)})" if told else "")
+    remarks += [f"{failed} of {runs + failed} runs failed"] if failed else []
+    return name + (f" ({', '.join(remarks)})" if remarks else "")
 
 
 def find(tables: Tables, wanted: Wanted, venue: Venue) -> WantedCell:

@@ -104,8 +104,8 @@ def claim_html(claim: Claim, rows: Sequence[Result]) -> str:
     badges = " ".join(
         _badge(row.verdict, f"{row.machine}: {row.verdict}") for row in rows if not row.beside
     )
-    told = [("Read as", claim.reading), ("Note", claim.note), ("Check", f"{claim.check}.")]
-    words = "".join(f"<p><em>{name}:</em> {escape(text)}</p>" for name, text in told if text)
+    texts = [("Read as", claim.reading), ("Note", claim.note), ("Check", f"{claim.check}.")]
+    words = "".join(f"<p><em>{name}:</em> {escape(text)}</p>" for name, text in texts if text)
     about = f"{report.place(claim)}; {', '.join(claim.machines)}"
     return (
         f'<details id="{escape(claim.id)}">'

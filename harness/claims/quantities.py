@@ -138,8 +138,8 @@ def _mean(cell: WantedCell, row: pd.Series) -> RangedNumber:
     if not cell.venue.simulated:
         return _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
     band = (row.get("band_lo"), row.get("band_hi"))
-    told = {"is_varied": _all_there(band), "is_sampled": False}
-    reading = _reading(mean, *band, runs, unknown=(mean, mean), **told)
+    flags = {"is_varied": _all_there(band), "is_sampled": False}
+    reading = _reading(mean, *band, runs, unknown=(mean, mean), **flags)
     tried, failed, reached = (row.get(f"variants{which}") for which in ("", "_failed", "_reached"))
     return replace(reading, is_unreached=bool(tried) and failed == 0 and reached == 0)
 
@@ -158,8 +158,8 @@ def _reading(
     """
     if not _all_there((low, high)):
         low, high = unknown
-    told = {"is_varied": is_varied, "is_sampled": is_sampled}
-    return RangedNumber(float(value), float(low), float(high), runs, **told)
+    flags = {"is_varied": is_varied, "is_sampled": is_sampled}
+    return RangedNumber(float(value), float(low), float(high), runs, **flags)
 
 
 def _all_there(numbers: tuple[object, object]) -> bool:

@@ -79,7 +79,7 @@ class RangedNumber:
         low = 0.0 if math.isinf(other.high) else self.low / other.high
         high = math.inf if other.low <= 0 or math.isinf(self.high) else self.high / other.low
         lacks = self.lacks or other.lacks
-        told = {
+        flags = {
             **variation([self, other]),
             "is_open": self.is_open or other.is_open,
             "lacks": lacks,
@@ -87,7 +87,7 @@ class RangedNumber:
             "is_sampled": self.is_sampled or other.is_sampled,
         }
         ends = (0.0, math.inf) if lacks else (max(low, 0.0), high)
-        return RangedNumber(self.value / other.value, *ends, min(self.runs, other.runs), **told)
+        return RangedNumber(self.value / other.value, *ends, min(self.runs, other.runs), **flags)
 
 
 def variation(readings: Sequence[RangedNumber]) -> dict[str, bool]:
@@ -148,8 +148,8 @@ def greatest(readings: Sequence[RangedNumber]) -> RangedNumber:
     best = max(readings, key=lambda reading: reading.value)
     values, lows, highs, runs = _columns(readings)
     low, high = interval.greatest_interval(values, lows, highs, runs)
-    told = variation(readings) | {"is_sampled": any(reading.is_sampled for reading in readings)}
-    return RangedNumber(best.value, low, high, best.runs, **told)
+    flags = variation(readings) | {"is_sampled": any(reading.is_sampled for reading in readings)}
+    return RangedNumber(best.value, low, high, best.runs, **flags)
 
 
 def allowing_together(readings: Sequence[RangedNumber], events: float) -> list[RangedNumber]:

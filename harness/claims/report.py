@@ -118,14 +118,14 @@ def _reproduced(rows: Sequence[Result], kind: ClaimKind) -> tuple[int, int]:
     answer.
     """
     verdicts = Counter(row.verdict for row in rows if row.claim.kind is kind)
-    told = sum(verdicts[verdict] for verdict in ANSWERS)
-    return told - verdicts[ClaimVerdict.NOT_REPRODUCED], told
+    answered = sum(verdicts[verdict] for verdict in ANSWERS)
+    return answered - verdicts[ClaimVerdict.NOT_REPRODUCED], answered
 
 
 def summary_row(line: Line) -> list[str]:
     """Return the cells of a line of the summary, for a table."""
     counts = [line.claims, *(line.verdicts[verdict] for verdict in COLUMNS)]
-    kinds = (f"{good} of {told}" for good, told in (line.shapes, line.sizes))
+    kinds = (f"{good} of {total}" for good, total in (line.shapes, line.sizes))
     return [line.paper, line.machine, *map(str, counts), *kinds, _flips(line), str(line.unsettled)]
 
 
@@ -260,14 +260,14 @@ def headline(result: Result) -> str:
 
     An example is `reproduced (holds at 9 of 10 points of the band)`.
     """
-    told = [result.sensitivity.value] if result.sensitivity else []
+    remarks = [result.sensitivity.value] if result.sensitivity else []
     if result.points:
-        told = [f"holds at {result.holds_at} of {result.points} points of the band"]
+        remarks = [f"holds at {result.holds_at} of {result.points} points of the band"]
     says_size = result.verdict is ClaimVerdict.SMALLER
-    told += ["at a smaller size than the paper's"] if result.is_smaller and not says_size else []
-    told += [] if result.is_settled else ["rests on runs that never settled"]
-    told += ["the simulator's error could change it"] if result.could_change else []
-    return result.verdict.value + (f" ({'; '.join(told)})" if told else "")
+    remarks += ["at a smaller size than the paper's"] if result.is_smaller and not says_size else []
+    remarks += [] if result.is_settled else ["rests on runs that never settled"]
+    remarks += ["the simulator's error could change it"] if result.could_change else []
+    return result.verdict.value + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
 def _as_object(result: Result) -> dict[str, object]:
@@ -325,10 +325,10 @@ def _summary_table(results: Sequence[Result]) -> str:
     untested = Counter(
         result.claim.paper for result in results if result.verdict is ClaimVerdict.NOT_TESTABLE
     )
-    told = ", ".join(f"{count} of {paper}" for paper, count in untested.items())
+    names = ", ".join(f"{count} of {paper}" for paper, count in untested.items())
     table = _table(head, rows, numbers_from=2) if rows else ""
     return "\n\n".join(
-        part for part in (table, f"Not testable at all: {told}." if told else "") if part
+        part for part in (table, f"Not testable at all: {names}." if names else "") if part
     )
 
 

@@ -156,11 +156,11 @@ def hosts(rows: pd.DataFrame) -> set[tuple[str, int]]:
     """
     if "cpus_allowed" not in rows:
         return set()
-    told = rows[rows["cpus_allowed"].notna()]
-    models = told["cpu_model"].fillna("") if "cpu_model" in told else [""] * len(told)
+    known = rows[rows["cpus_allowed"].notna()]
+    models = known["cpu_model"].fillna("") if "cpu_model" in known else [""] * len(known)
     return {
         (model or "an unknown CPU", int(cpus))
-        for model, cpus in zip(models, told["cpus_allowed"], strict=True)
+        for model, cpus in zip(models, known["cpus_allowed"], strict=True)
     }
 
 

@@ -266,8 +266,8 @@ def _notices(
             f"{', '.join(seen.other_state)}; calibrate again"
         )
     if moved:
-        told = "what was not measured now is of another state of the machine"
-        yield f"{moved[0]} was {moved[1]:.3g} and is {moved[2]:.3g}: {told}"
+        meaning = "what was not measured now is of another state of the machine"
+        yield f"{moved[0]} was {moved[1]:.3g} and is {moved[2]:.3g}: {meaning}"
     if noisy := [path for path, one in seen.constants.items() if one.noisy]:
         yield f"quartiles more than 20 % apart: {', '.join(noisy)}"
 
@@ -280,11 +280,11 @@ def _of_another_cpu(base: Machine, kept: Sequence[str]) -> Iterator[str]:
 
     model, _ = _origin()
     if not base.title.startswith(f"{model}, "):
-        told = ["core.ipc, by which costs of the runtime are scaled from machine to machine"]
+        paths = ["core.ipc, by which costs of the runtime are scaled from machine to machine"]
         # the latter are 1 by definition
         known = {"core.ipc", *(f"{room}.{key}.1" for room, key in SMT_TABLES)}
-        told += [path for path in kept if path not in known]
-        yield f"not measured, and still of {base.title!r}, not of this {model}: {'; '.join(told)}"
+        paths += [path for path in kept if path not in known]
+        yield f"not measured, and still of {base.title!r}, not of this {model}: {'; '.join(paths)}"
 
 
 def _plain(found: Mapping[str, MeasuredConstant]) -> dict[str, dict[str, float]]:

@@ -508,7 +508,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     from harness.cli.gate_progress import GateProgress
     from harness.gate.compare import compare
     from harness.gate.explain.explain import check_folder, explain, to_explain
-    from harness.gate.explain.words import told
+    from harness.gate.explain.words import explanation_lines
     from harness.gate.instructions import counter
     from harness.gate.loaded import rehearsed
     from harness.gate.precheck import precheck
@@ -560,5 +560,5 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
             except KeyboardInterrupt:
                 raise Interrupted(comparison) from None
             options["explained"] = [asdict(each) for each in found]
-            explained += told(found)
+            explained += explanation_lines(found)
     return comparison

@@ -13,7 +13,7 @@ from harness.errors import RunFailed, UserError
 from harness.gate.bisect import BisectionResult, code_of, commits_between, search
 from harness.gate.compare import compare
 from harness.gate.explain.explain import check_folder, explain
-from harness.gate.explain.words import told
+from harness.gate.explain.words import explanation_lines
 from harness.gate.git import asked
 from harness.gate.precheck import precheck
 from harness.gate.pytest_names import with_names
@@ -80,16 +80,18 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
         suite = with_names(suite, ends)
         factor, alpha = args.factor or suite.factor, args.alpha or suite.alpha
         found = search(commits, suite, compared, factor, alpha, progress.notify)
-        lines = list(_told(found))
+        lines = list(_result_lines(found))
         if folder is not None and isinstance(found, BisectionResult):
             words = {"base": found.before, "head": found.suspects[-1]}
             trees = prepare(words, found.suite, Path.cwd(), progress.notify)
-            lines += told(explain(trees, found.suite.programs, folder, progress.notify, seed))
+            lines += explanation_lines(
+                explain(trees, found.suite.programs, folder, progress.notify, seed)
+            )
     say("\n".join(lines))
     return code_of(found)
 
 
-def _told(found: BisectionResult | Comparison | None) -> list[str]:
+def _result_lines(found: BisectionResult | Comparison | None) -> list[str]:
     """Return what was found, in lines."""
     if not isinstance(found, BisectionResult):
         why = "it cannot be measured" if found is None else conclusion(found)

@@ -115,13 +115,13 @@ def add(args: argparse.Namespace) -> int:
             raise UserError(f"{path}: {error}") from error
     for path, comparison in zip(args.verdict, comparisons, strict=True):
         kept = store.add(comparison, Path(args.history))
-        told = f"kept as {kept}" if kept else f"is in {args.history} already"
+        outcome = f"kept as {kept}" if kept else f"is in {args.history} already"
         nameless = (
             ""
             if host_key(comparison.head.host) != UNKNOWN
             else "; it tells no host: keep those of several hosts apart"
         )
-        say(f"{path}: {told}{nameless}")
+        say(f"{path}: {outcome}{nameless}")
     return 0
 
 

@@ -74,15 +74,15 @@ def write_outputs(
     }
     asked = {name: getattr(args, name) for name in forms if getattr(args, name) is not None}
     if "-" not in asked.values():
-        told = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **long)
+        report = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **long)
     else:
-        told = forms[next(name for name, path in asked.items() if path == "-")]()
+        report = forms[next(name for name, path in asked.items() if path == "-")]()
         tell(f"millrace gate: {conclusion(comparison, inconclusive, finished)}")
     if os.environ.get(GITHUB) == "true":
         for line in annotations(comparison, options.get("explained", ())):
             tell(line)
     files = [(path, forms[name]) for name, path in asked.items() if path != "-"]
-    problems = [*_written(files), *_said(told.rstrip("\n")), *_summarised(forms["markdown"])]
+    problems = [*_written(files), *_said(report.rstrip("\n")), *_summarised(forms["markdown"])]
     for problem in problems:
         tell(f"millrace gate: {problem}")
     return not problems
@@ -103,9 +103,9 @@ def _written(files: list[tuple[str, Callable[[], str]]]) -> Iterator[str]:
             yield str(error)
 
 
-def _said(told: str) -> Iterator[str]:
+def _said(report: str) -> Iterator[str]:
     try:
-        say(told)
+        say(report)
     except BrokenPipeError:  # the reader has closed the pipe; the exit code still counts
         discard(sys.stdout)
     except RunFailed as error:

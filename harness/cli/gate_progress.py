@@ -47,5 +47,6 @@ def _standing(states: Mapping[str, Verdict]) -> str:
     counts = Counter(
         str(verdict) for verdict in states.values() if verdict is not Verdict.INCONCLUSIVE
     )
-    told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-    return f"{counts.total()} of {len(states)} cells decided{': ' + told if told else ''}"
+    verdicts = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    decided = f"{counts.total()} of {len(states)} cells decided"
+    return f"{decided}: {verdicts}" if verdicts else decided

@@ -418,7 +418,7 @@ def law_as_text(law: type[Law], default: bool) -> str:
 
 def replay_record(args: argparse.Namespace) -> int:
     """Print what a law decides on the record of a run, or write it as JSON."""
-    from harness.bench.replay import answer, parse_record, replay, told
+    from harness.bench.replay import answer, parse_record, place_names, replay
     from harness.cli.settings import parse_settings
 
     law, path = args.replay_law, args.replay_json
@@ -448,7 +448,7 @@ def replay_record(args: argparse.Namespace) -> int:
             if replicated
             else ()
         )
-        ports = () if layout is None else (_cut(told(decision.queued, layout)) or "-",)
+        ports = () if layout is None else (_cut(place_names(decision.queued, layout)) or "-",)
         level = (str(i), f"{reading.throughput:.6g}", str(decision.threads))
         rows.append((*level, *count, decision.state, *ports, decision.reason))
     if path is not None:

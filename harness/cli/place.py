@@ -19,12 +19,12 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
     """Add the options; `harness.machines.place.find_place` reads the first four, `parse_constants`
     the last one.
     """
-    told = "local, its threads" if default == LOCAL else "that of the experiment"
+    meaning = "local, its threads" if default == LOCAL else "that of the experiment"
     parser.add_argument(
         "--machine",
         default=default,
         metavar="NAME",
-        help=f"where to run: local, or a simulated machine (default: {told})",
+        help=f"where to run: local, or a simulated machine (default: {meaning})",
     )
     parser.add_argument(
         "--cpus",

@@ -210,19 +210,17 @@ def run(args: argparse.Namespace) -> int:
     try:
         with ProgressLine(args.log) as line:
             if args.json != "-":
-                for told in benchmark_lines(asked):
-                    say(told)
+                for text in benchmark_lines(asked):
+                    say(text)
             for record in run_block(
                 {asked.arm: asked}, args.repeats, args.seed, line.show, line.notify
             ):
                 records.append(record)
                 line.clear()
-                told = (
-                    [record_line(record)]
-                    if args.json == "-"
-                    else [*(heading(record) if len(records) == 1 else ()), row(records)]
-                )
-                say("\n".join(told))
+                if args.json == "-":
+                    say(record_line(record))
+                else:
+                    say("\n".join([*(heading(record) if len(records) == 1 else ()), row(records)]))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"after {len(records)} of {args.repeats} run(s)") from None
     finally:
@@ -309,9 +307,9 @@ def _tell_raised(layout: RunLayout, args: argparse.Namespace) -> None:
         ("--min-threads", args.minimum, pool.minimum),
     )
     for option, asked, level in levels:
-        told = raised(layout, asked, level)
-        if told is not None:
-            tell(f"millrace: {option} {told}")
+        notice = raised(layout, asked, level)
+        if notice is not None:
+            tell(f"millrace: {option} {notice}")
 
 
 def _tell_window(layout: RunLayout, run: Run) -> None:

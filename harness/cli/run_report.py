@@ -123,25 +123,25 @@ def _threads(record: dict[str, Any]) -> str:
 
 def _simulation_lines(record: dict[str, Any]) -> list[str]:
     """Return the lines about a simulation; times in the table are then virtual."""
-    told = record["simulation"]
-    if told is None:
+    simulation = record["simulation"]
+    if simulation is None:
         return []
-    replaced = "".join(f", {path} {value:g}" for path, value in told["constants"].items())
+    replaced = "".join(f", {path} {value:g}" for path, value in simulation["constants"].items())
     return [
-        f"SIMULATED on {record['machine']} with the costs of {told['software']}{replaced}, in "
-        "virtual time"
+        f"SIMULATED on {record['machine']} with the costs of {simulation['software']}{replaced}, "
+        "in virtual time"
     ]
 
 
 def _effort_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     """Return the lines about the effort of simulating runs."""
-    told = [record["simulation"] for record in records if record["simulation"] is not None]
+    simulations = [record["simulation"] for record in records if record["simulation"] is not None]
     return (
         [
-            f"simulated {sum(each['events'] for each in told):,} events in "
-            f"{sum(each['wall_s'] for each in told):.1f} s"
+            f"simulated {sum(each['events'] for each in simulations):,} events in "
+            f"{sum(each['wall_s'] for each in simulations):.1f} s"
         ]
-        if told
+        if simulations
         else []
     )
 
@@ -270,10 +270,12 @@ def _replicas(terms: dict[str, Any]) -> str:
 
 def _application_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     """Return the lines about the application's counts in each run."""
-    told = [(number, record.get("application")) for number, record in enumerate(records, start=1)]
+    applications = [
+        (number, record.get("application")) for number, record in enumerate(records, start=1)
+    ]
     return [
         f"run {number} counted: " + ", ".join(f"{name} {value:,}" for name, value in counts.items())
-        for number, counts in told
+        for number, counts in applications
         if counts
     ]
 

@@ -116,7 +116,7 @@ def _measure(story: Story, run: Run, path: str | None) -> dict[str, Any]:
     The record is in the file `path` before an error of the view is raised.
     """
     from harness.measurement.block import run_block
-    from harness.measurement.live import told
+    from harness.measurement.live import sample_of
     from harness.measurement.records import write_records
     from harness.watch.stage import stage
 
@@ -124,7 +124,7 @@ def _measure(story: Story, run: Run, path: str | None) -> dict[str, Any]:
 
         def hear(done: int, total: int, text: str) -> None:
             line = text.partition(": ")[2]  # behind the arm's name
-            sample = told(line)
+            sample = sample_of(line)
             if sample is not None:
                 if story.add(sample):
                     shown.period()

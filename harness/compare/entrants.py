@@ -123,8 +123,8 @@ def _fitted(run: Run, graph: Graph) -> tuple[Run, str]:
     if layout is None:
         return run, ""
     asked = getattr(run.model, "threads", None)
-    told = raised(layout, asked, layout.pool.threads)
+    notice = raised(layout, asked, layout.pool.threads)
     fitted = replace(run, model=with_level(run.model, layout.pool))
     if usual:
         fitted = replace(fitted, arm=arm_name(fitted.model))
-    return fitted, "" if told is None else f"threads {told}"
+    return fitted, "" if notice is None else f"threads {notice}"

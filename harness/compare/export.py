@@ -108,8 +108,8 @@ def as_markdown(contests: Sequence[Contest]) -> str:
         titles, rows = table_of(contest)
         lines = [titles, ["---"] + ["---:"] * (len(titles) - 1), *rows]
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        told = "".join(f"\n* {line}" for line in (*bounds(contest), *notes(contest)))
-        parts.append(f"**{heading(contest)}**\n\n{table}\n\n{_whole(sentence(contest))}\n{told}")
+        remarks = "".join(f"\n* {line}" for line in (*bounds(contest), *notes(contest)))
+        parts.append(f"**{heading(contest)}**\n\n{table}\n\n{_whole(sentence(contest))}\n{remarks}")
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 

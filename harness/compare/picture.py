@@ -94,13 +94,13 @@ def _section(contest: Contest) -> str:
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    told = "".join(f"<li>{html.escape(note)}</li>" for note in notes(contest))
+    remarks = "".join(f"<li>{html.escape(note)}</li>" for note in notes(contest))
     kind = ' class="simulated"' if contest.simulated else ""
     return (
         f"<section{kind}><h2>{html.escape(heading(contest))}</h2>"
         f'<p class="found">{html.escape(sentence(contest))}.</p>'
         f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
-        f"{f'<ul>{told}</ul>' if told else ''}{_time_use(contest)}</section>"
+        f"{f'<ul>{remarks}</ul>' if remarks else ''}{_time_use(contest)}</section>"
     )
 
 
@@ -109,11 +109,11 @@ def _time_use(contest: Contest) -> str:
     runs = [(arm.name, explain(arm.explained)) for arm in in_order(contest) if arm.explained]
     if not runs:
         return ""
-    told = "".join(
+    headlines = "".join(
         f"<li><b>{html.escape(name)}</b>: {html.escape(run.headline)}</li>" for name, run in runs
     )
     named = bars([(name, run.shares) for name, run in runs])
-    return f"<h3>Time of the threads of each arm</h3>{named}{key()}<ul>{told}</ul>"
+    return f"<h3>Time of the threads of each arm</h3>{named}{key()}<ul>{headlines}</ul>"
 
 
 def _svg(contests: Sequence[Contest]) -> str:

@@ -178,11 +178,11 @@ def sentence(contest: Contest) -> str:
         return _undecided(contest)
     best, *others = leaders
     worse = [arm for arm in in_order(contest) if arm in running and arm not in leaders]
-    told = [_worse(contest, arm) for arm in worse]
+    comparisons = [_worse(contest, arm) for arm in worse]
     if contest.by is By.LATENCY:
-        found = f"{best.words} has the least p99 latency: {listed(told)}"
+        found = f"{best.words} has the least p99 latency: {listed(comparisons)}"
     else:
-        found = f"{best.words} is {listed(told)}"
+        found = f"{best.words} is {listed(comparisons)}"
     if others:
         found += f"; {listed([arm.words for arm in others])} cannot be distinguished from it"
     return found + _of_unsettled(contest) + _by_simulation(contest)

@@ -117,8 +117,8 @@ def in_words(arm: Arm) -> str:
     for name, value in changed.items():
         if name not in ("threads", "elastic", "law"):
             parts.append(f"{OPTIONS[name].flag_of(name)} {_plain(value)}")
-    told = ", ".join(filter(None, parts))
-    return f"{model.name} with {told}" if told else model.name
+    options = ", ".join(filter(None, parts))
+    return f"{model.name} with {options}" if options else model.name
 
 
 def _plain(value: object) -> str:

@@ -56,21 +56,21 @@ def sentences(
     binds = first.used >= BINDS
     stolen = shares["stolen"]
     if not binds and stolen >= MOST_STOLEN:
-        told = [f"bound by other programs, which {_of_others(shares, use)}"]
-        told.append(_without_others(bounds, operators, use))
+        lines = [f"bound by other programs, which {_of_others(shares, use)}"]
+        lines.append(_without_others(bounds, operators, use))
     else:
-        told = [f"bound by {said.headline}" if binds else _nothing_binds(first, said)]
+        lines = [f"bound by {said.headline}" if binds else _nothing_binds(first, said)]
         if binds and first.kind == CPUS and use["others_cpus"] >= FEW_CPUS:
-            told.append(_without_others(bounds, operators, use))
+            lines.append(_without_others(bounds, operators, use))
         if stolen >= TELLING / 2:
-            told.append(f"other programs {_of_others(shares, use)}")
-    told += _of_threads_for_replicas(first, bounds, by_name, use)
-    told += _of_no_cpu(shares, threads, use)
-    told += _of_locks(shares, operators)
+            lines.append(f"other programs {_of_others(shares, use)}")
+    lines += _of_threads_for_replicas(first, bounds, by_name, use)
+    lines += _of_no_cpu(shares, threads, use)
+    lines += _of_locks(shares, operators)
     if not binds:
-        told += _of_room(shares, operators)
-    told += _of_queues(shares, operators)
-    return told + _of_lines(operators, use)
+        lines += _of_room(shares, operators)
+    lines += _of_queues(shares, operators)
+    return lines + _of_lines(operators, use)
 
 
 def nearest(bounds: Sequence[Bound]) -> Bound:

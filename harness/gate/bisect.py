@@ -104,9 +104,9 @@ def search(
     while candidates := [each for each in range(good + 1, bad) if each not in skipped]:
         place = min(candidates, key=lambda each: abs(2 * each - good - bad))
         seen = tested(commits[place], alone, limit)
-        if verdict := _told(seen, SLOWER):
+        if verdict := _verdict_if(seen, SLOWER):
             bad = place
-        elif verdict := _told(seen, NOT_SLOWER):
+        elif verdict := _verdict_if(seen, NOT_SLOWER):
             good = place
         else:
             skipped.add(place)
@@ -116,7 +116,7 @@ def search(
     return BisectionResult(worst.cell.name, limit, commits[good], suspects, spent, alone)
 
 
-def _told(comparison: Comparison | None, verdicts: Sequence[Verdict]) -> str:
+def _verdict_if(comparison: Comparison | None, verdicts: Sequence[Verdict]) -> str:
     """Return the verdict on the only cell if it is one of these and can be trusted; else ""."""
     if comparison is None or comparison.control_failed or len(comparison.cells) != 1:
         return ""

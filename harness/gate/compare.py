@@ -208,7 +208,7 @@ class _Call:
             return
         worst = max(scatters, key=scatters.__getitem__)
         found = f"{least:g} or more" if least < math.inf else f"more than {FACTORS[-1]:g}"
-        told = (
+        note = (
             f"by the first round, whose noisiest cell is {worst}, {blocks} blocks of each cell "
             f"will probably decide a factor of {found}"
         )
@@ -217,11 +217,11 @@ class _Call:
             self.family = Family(self.suite.cells, self.factor, self.alpha, self.family.looks)
             self.control.factor = self.control.cell.metric.factor or self.factor
             self.pilots = 1
-            told += f": the factor is {self.factor:g}"
+            note += f": the factor is {self.factor:g}"
         else:
-            told += f"; it is {self.factor:g}, and --factor auto takes one that can be decided"
-        self.notify(told)
-        self.notes.append(told)
+            note += f"; it is {self.factor:g}, and --factor auto takes one that can be decided"
+        self.notify(note)
+        self.notes.append(note)
 
     def _foreseen(self, left_s: float) -> int:
         """Return the number of blocks of each cell that there is time for, but those that would
@@ -253,10 +253,10 @@ class _Call:
             elif name in needed_s:
                 self.left_out.append(series)
         whole_s = time_budget_s - left_s + control_s + sum(needed_s.values())
-        told = f"measured further: {', '.join(kept)}" if kept else "nothing is measured further"
+        scope = f"measured further: {', '.join(kept)}" if kept else "nothing is measured further"
         self.notes.append(
             f"a first look at all cells needs at least {shown_time(whole_s)}, the time budget is "
-            f"{shown_time(time_budget_s)}: {told}"
+            f"{shown_time(time_budget_s)}: {scope}"
         )
 
     def _is_settled(self) -> bool:
@@ -278,14 +278,14 @@ class _Call:
             for result in self.family.results()
             if result.cell.name in open_cells
         )
-        told = (
+        reason = (
             f"the time budget of {time_budget_s:g} s ended before {len(open_cells)} cell(s) "
             "were decided"
         )
         return (
-            f"{told}; {unseen} of them had fewer than {first} blocks, which can decide nothing"
+            f"{reason}; {unseen} of them had fewer than {first} blocks, which can decide nothing"
             if unseen
-            else told
+            else reason
         )
 
     def standing(self) -> dict[str, Verdict]:

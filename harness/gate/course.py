@@ -77,7 +77,7 @@ class CellCourse:
         near = RESOLUTION * max(*self.base, *self.head)
         return 0.0 if self.cell.metric.may_be_zero and abs(found) <= near else found
 
-    def told(self, verdict: Verdict, low: float, high: float) -> CellDecision:
+    def in_ratios(self, verdict: Verdict, low: float, high: float) -> CellDecision:
         """Return a decision in ratios, from bounds on the metric's scale. Unknown bounds are 0 and
         inf, an unknown ratio is nan."""
         metric, base = self.cell.metric, middle_of(self.base) if self.base else 1.0
@@ -203,11 +203,11 @@ class Course(CellCourse):
         verdict = self.verdict()
         if self.cell.metric.deterministic and self.evidence.blocks:
             shift, spread = self.estimate(), self.spread() if self.agrees() else math.inf
-            return self.told(verdict, shift - spread, shift + spread)
+            return self.in_ratios(verdict, shift - spread, shift + spread)
         faster = verdict is Verdict.IMPROVED
         # the bound of the hypothesis behind the verdict
         high = self.evidence.high(self.level["improved" if faster else "ok"], faster)
-        return self.told(verdict, self.evidence.low(self.level["regressed"]), high)
+        return self.in_ratios(verdict, self.evidence.low(self.level["regressed"]), high)
 
     def result(self) -> CellResult:
         """Return the cell's result with all values that count."""
@@ -264,11 +264,11 @@ class Course(CellCourse):
         ratio, low, high = (
             as_ratio(self.cell.metric, shift, base) for shift in (found.shift(), *found.interval())
         )
-        told = (
+        finding = (
             f"the {found.name} of head is {ratio:.3g} times that of base, from {low:.3g} to "
             f"{high:.3g}"
         )
-        return f"{told}: {TWO_SPEEDS if found.tail is None else FEW_IN_TAIL}"
+        return f"{finding}: {TWO_SPEEDS if found.tail is None else FEW_IN_TAIL}"
 
     def _differing(self) -> str:
         name, side = next(

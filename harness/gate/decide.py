@@ -132,7 +132,7 @@ class Control(CellCourse):
         else:
             verdict = Verdict.OK if better < low and high < worse else Verdict.INCONCLUSIVE
         return CellResult(
-            self.cell, self.told(verdict, low, high), tuple(self.base), tuple(self.head)
+            self.cell, self.in_ratios(verdict, low, high), tuple(self.base), tuple(self.head)
         )
 
     def _bounds(self) -> tuple[float, float]:

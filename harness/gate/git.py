@@ -56,8 +56,8 @@ def asked(directory: Path, *words: str) -> str | None:
         return None
 
 
-def _refusal(word: str, code: int, told: str) -> GitRefused:
-    said = [line.strip() for line in told.splitlines() if line.strip()]
+def _refusal(word: str, code: int, stderr: str) -> GitRefused:
+    said = [line.strip() for line in stderr.splitlines() if line.strip()]
     fatal = [line for line in said if line.startswith(("fatal:", "error:"))]
     reason = (fatal or said or [f"git {word} ended with exit code {code}"])[0]
     remedy = next((line for line in said if line.startswith(REMEDY)), None)

@@ -34,10 +34,10 @@ DIGEST_LENGTH = 8  # hexadecimal digits: enough to tell the few hosts of a histo
 def facts(host: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record's `host` object that form the key, in the form used for the
     key; None if unknown."""
-    told = {name: host.get(name) or None for name in FACTS}  # 0 CPUs and "" also mean unknown
-    if told["kernel"] is not None:
-        told["kernel"] = _kernel(str(told["kernel"]))
-    return told
+    known = {name: host.get(name) or None for name in FACTS}  # 0 CPUs and "" also mean unknown
+    if known["kernel"] is not None:
+        known["kernel"] = _kernel(str(known["kernel"]))
+    return known
 
 
 def host_key(host: Mapping[str, Any]) -> str:
@@ -46,15 +46,15 @@ def host_key(host: Mapping[str, Any]) -> str:
 
     `host` is a record's `host` object; one without any fact that counts is the `unknown host`.
     """
-    told = facts(host)
-    if all(value is None for value in told.values()):
+    known = facts(host)
+    if all(value is None for value in known.values()):
         return UNKNOWN
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[
+    digest = hashlib.sha256(json.dumps(known, sort_keys=True, default=str).encode()).hexdigest()[
         :DIGEST_LENGTH
     ]
-    count = told["cpus_allowed"]
+    count = known["cpus_allowed"]
     cpus = "unknown CPUs" if count is None else f"{count} CPU{'s' if count != 1 else ''}"
-    return f"{told['cpu_model'] or 'unknown CPU'}, {cpus}, {digest}"
+    return f"{known['cpu_model'] or 'unknown CPU'}, {cpus}, {digest}"
 
 
 def differences(head: Mapping[str, Any], base: Mapping[str, Any]) -> list[str]:

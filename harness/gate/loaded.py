@@ -47,7 +47,7 @@ class Loaded:
     installed: frozenset[str]  # those of `elsewhere` that are copies of a module in the side's tree
     by_python: bool  # True if a Python process recorded its modules
 
-    def told(self) -> dict[str, Any]:
+    def entry(self) -> dict[str, Any]:
         """Return the entry for the verdict's file. Files installed in a tree come after its own
         code."""
         kinds = {"own": self.own, "other": self.other, "elsewhere": self.elsewhere}
@@ -71,9 +71,9 @@ def rehearse(trees: Mapping[Role, Tree], suite: Suite) -> dict[Role, Loaded]:
         for program in suite.programs:
             # without the tool that counts instructions, whose files are not the program's
             plain = replace(program, answers=USE) if program.answers == COUNT else program
-            loaded, told = _run(tree, plain)
+            loaded, recorded = _run(tree, plain)
             paths |= {path for path in loaded if not _is_named(path, program)}
-            by_python = by_python or told
+            by_python = by_python or recorded
         found[role] = _sorted(paths, roots[role], roots[OTHER[role]], by_python)
     return found
 
@@ -144,10 +144,10 @@ def rehearsed(
             for role, tree in trees.items()
         }
         differing = tuple(differences(made["base"], made["head"]))
-    told = (*trees["base"].notes, *shared, *notes(loaded), *differing)
-    base = replace(trees["base"], notes=told)
+    all_notes = (*trees["base"].notes, *shared, *notes(loaded), *differing)
+    base = replace(trees["base"], notes=all_notes)
     return {"base": base, "head": trees["head"]}, {
-        role: side.told() for role, side in loaded.items()
+        role: side.entry() for role, side in loaded.items()
     }
 
 

@@ -46,10 +46,10 @@ class Fitness:
     def notes(self) -> Iterator[str]:
         """Yield a note if many samples were disturbed."""
         if self.disturbed > MAX_DISTURBED_SHARE * self.samples:
-            told = ", ".join(f"{name} in {count}" for name, count in self.causes.most_common())
+            causes = ", ".join(f"{name} in {count}" for name, count in self.causes.most_common())
             yield (
                 f"the host was disturbed while {self.disturbed} of {self.samples} samples were "
-                f"measured: {told}"
+                f"measured: {causes}"
             )
 
 

@@ -30,10 +30,10 @@ def troubles(junit: Path, names: Iterable[str]) -> dict[str, str]:
         return {}
     found: dict[tuple[str, str], str] = {}
     for case in cases:
-        for told in case:
-            if told.tag in KINDS:
+        for outcome in case:
+            if outcome.tag in KINDS:
                 place = (case.get("classname", ""), case.get("name", ""))
-                found.setdefault(place, _reason(KINDS[told.tag], told.get("message", "")))
+                found.setdefault(place, _reason(KINDS[outcome.tag], outcome.get("message", "")))
     return {name: found[_place(name)] for name in names if _place(name) in found}
 
 

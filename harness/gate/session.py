@@ -96,24 +96,24 @@ def run_session(
             timer.start()
             try:
                 ask(supervisor.channel, request, files)
-                told = json.loads(supervisor.answers.readline() or "{}")
+                answer = json.loads(supervisor.answers.readline() or "{}")
             finally:
                 timer.cancel()
         except BaseException:
             supervisor.end()
             raise
-        if timed_out.is_set() or not told:
+        if timed_out.is_set() or not answer:
             # a request to end that comes too late would be read before the next request
             supervisor.end()
         else:
             _IDLE.append(supervisor)
-        if not told:
+        if not answer:
             raise RunFailed(f"the process that supervises {argv[0]} has ended")
-        if "errno" in told:
-            raise OSError(told["errno"], os.strerror(told["errno"]), argv[0])
-        killed = timed_out.is_set() and told["code"] < 0
-        used = (told["seconds"], told["user_s"], told["system_s"], told["peak_bytes"])
-        return Ended(told["code"], killed, _tail(output), _tail(words), *used)
+        if "errno" in answer:
+            raise OSError(answer["errno"], os.strerror(answer["errno"]), argv[0])
+        killed = timed_out.is_set() and answer["code"] < 0
+        used = (answer["seconds"], answer["user_s"], answer["system_s"], answer["peak_bytes"])
+        return Ended(answer["code"], killed, _tail(output), _tail(words), *used)
 
 
 class _Supervisor:

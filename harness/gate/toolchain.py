@@ -103,7 +103,7 @@ def _compiled(files: Iterable[Path]) -> tuple[frozenset[str], frozenset[str]]:
             continue
         if data.startswith(ELF):
             compilers.update(*(pattern.findall(data) for pattern in COMPILERS))
-            flags.update(word for told in FLAGS.findall(data) for word in told.split())
+            flags.update(word for match in FLAGS.findall(data) for word in match.split())
     return tuple(
         frozenset(each.decode(errors="replace") for each in of) for of in (compilers, flags)
     )

@@ -73,8 +73,8 @@ def prepare(
                     held.enter_context(cache.locked())
                 trees[role] = _built(text, *found[role], beside, suite, repository, cache, role)
             except RunFailed as error:
-                told = f"{role} {text!r}: {error}"
-                raise (NoBase(told) if role == "base" else NothingMeasured(told)) from error
+                problem = f"{role} {text!r}: {error}"
+                raise (NoBase(problem) if role == "base" else NothingMeasured(problem)) from error
     return trees
 
 

@@ -66,8 +66,8 @@ def _boost(root: Path) -> HostFinding:
     file = "cpufreq/boost" if boost is not None else "intel_pstate/no_turbo"
     value = 0 if boost is not None else 1
     off = f"echo {value} | sudo tee /sys/devices/system/cpu/{file}"
-    told = "on: the frequency depends on temperature, and on how many CPUs are busy"
-    return HostFinding("turbo", told if is_on else "off", off if is_on else "")
+    text = "on: the frequency depends on temperature, and on how many CPUs are busy"
+    return HostFinding("turbo", text if is_on else "off", off if is_on else "")
 
 
 def _siblings(root: Path) -> HostFinding:
@@ -101,11 +101,11 @@ def _neighbours(watch_s: float, root: Path) -> Iterator[HostFinding]:
         yield HostFinding("neighbours", "not visible here")
     else:
         share = others_share(first, last)
-        told = f"other processes kept {others:.2f} CPUs busy ({100 * share:.0f} %)"
+        text = f"other processes kept {others:.2f} CPUs busy ({100 * share:.0f} %)"
         names = _busiest(before, after, elapsed_s)
-        told += f": {', '.join(names)}" if names else ""
+        text += f": {', '.join(names)}" if names else ""
         stop = "stop them, or keep them off these CPUs (taskset, cpusets)"
-        yield HostFinding("neighbours", told, stop if others > MAX_LOAD_OF_OTHERS else "")
+        yield HostFinding("neighbours", text, stop if others > MAX_LOAD_OF_OTHERS else "")
     stolen = seen.steal_share
     if stolen is None:
         yield HostFinding("stolen time", "not visible here")
@@ -126,20 +126,20 @@ def _interruptions() -> HostFinding:
             longest = max(longest, now - before)
         before = now
     share = lost / (before - begin)
-    told = (
+    text = (
         f"a busy thread did not run {100 * share:.1f} % of the time, at most {longest / 1e6:.1f} ms"
     )
     advice = "find out by what: neighbours, stolen time, quotas" if share > MOST_LOST else ""
-    return HostFinding("interruptions", told, advice)
+    return HostFinding("interruptions", text, advice)
 
 
 def _quota(root: Path) -> HostFinding:
     quota, cpus = quota_cpus(root), allowed_cpus()
     if quota is None:
         return HostFinding("quota", f"none; this process may use {cpus} CPUs")
-    told = f"{quota:g} CPUs of the {cpus} that this process may use"
+    text = f"{quota:g} CPUs of the {cpus} that this process may use"
     advice = "give the cgroup as many CPUs as threads run (docker --cpuset-cpus, not --cpus)"
-    return HostFinding("quota", told, advice if quota < cpus else "")
+    return HostFinding("quota", text, advice if quota < cpus else "")
 
 
 def _huge_pages(root: Path) -> HostFinding:

@@ -67,6 +67,6 @@ class Told:
             )
 
 
-def told(line: str) -> dict[str, Any] | None:
-    """The sample that an announced line tells; None for a phase."""
+def sample_of(line: str) -> dict[str, Any] | None:
+    """Return the sample of an announced line; None for a line about a phase."""
     return json.loads(line) if line.startswith("{") else None

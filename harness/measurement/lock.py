@@ -106,10 +106,10 @@ def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
         except FileExistsError:  # somebody has made it in between
             continue
         except OSError as error:
-            told = f"cannot open the lock file {path}: {error.strerror or error}"
+            problem = f"cannot open the lock file {path}: {error.strerror or error}"
             if not may_be_own or path == own_path():
-                raise RunFailed(told) from error
-            notify(f"{told}; so runs of other users are not waited for")
+                raise RunFailed(problem) from error
+            notify(f"{problem}; so runs of other users are not waited for")
             return _hold(own_path(), notify, False)
         try:
             with _WAITS.counted():

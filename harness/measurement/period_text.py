@@ -34,14 +34,14 @@ def period_line(sample: Sample, step: Step) -> str:
     if changed:
         parts.append(f"queues {' '.join(changed)}")
     if step.replicas:
-        parts.append(f"replicas {told_replicas(step.replicas)}")
+        parts.append(f"replicas {replicas_text(step.replicas)}")
     for name, balance in getattr(sample, "balancers", {}).items():
         reason = f" {step.balancers[name]}" if name in step.balancers else ""
         parts.append(f"{name} {balance.active} of {balance.ports} ports{reason}")
     return ", ".join(parts)
 
 
-def told_replicas(replicas: Mapping[str, int], most: int = 6) -> str:
+def replicas_text(replicas: Mapping[str, int], most: int = 6) -> str:
     """Return the replicas of the first few operators as text: `busy1 3, busy2 4 and 5 more`."""
     shown = [f"{name} {count}" for name, count in islice(replicas.items(), most)]
     rest = len(replicas) - len(shown)

@@ -325,8 +325,8 @@ def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
     """A name for a cell that can be a file's: `pipeline,operators=100,cost=1,payload=128`. The rate
     of a source is part of it if there is one.
     """
-    told = {name: value for name, value in parameters.items() if (name, value) != ("rate", 0)}
-    parts = [topology, *(f"{name}={value}" for name, value in told.items())]
+    shown = {name: value for name, value in parameters.items() if (name, value) != ("rate", 0)}
+    parts = [topology, *(f"{name}={value}" for name, value in shown.items())]
     slug = re.sub(r"[^A-Za-z0-9_.=,-]", "-", ",".join(parts))
     if len(slug) <= MAX_SLUG:
         return slug

@@ -25,11 +25,11 @@ def mark_reached(record: dict[str, Any], nominal: Mapping[str, Any]) -> None:
 def _outcome(record: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return values that two simulations share only if all their events were at the same times."""
     simulation = record["simulation"]
-    told = tuple(
+    values = tuple(
         record[key]
         for key in ("sink_tuples_per_s", "submitted_tuples_per_s", "cpu_seconds", "latency_ns")
     )
     return (
-        *told,
+        *values,
         *(simulation.get(key) for key in ("events", "virtual_s", "passed_tuples_per_s", "load")),
     )

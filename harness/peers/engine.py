@@ -68,8 +68,8 @@ class PeerEngine:
         self._program = PeerProgram(self._peer.name, self._command, self._plan.text)
         try:
             ready = self._program.ask("", "ready", START_S)
-            self.threads = _told(ready, "threads", 0)
-            self.queue_capacity = _told(ready, "capacity", self.queue_capacity)
+            self.threads = _count_or(ready, "threads", 0)
+            self.queue_capacity = _count_or(ready, "capacity", self.queue_capacity)
             self._process = psutil.Process(self._program.pid)
             self._counts = replace(
                 Counts.none(len(self._plan.places), self._buckets),
@@ -243,7 +243,8 @@ class PeerEngine:
         )
 
 
-def _told(ready: Mapping[str, Any], key: str, default: int) -> int:
+def _count_or(ready: Mapping[str, Any], key: str, default: int) -> int:
+    """Return a count that the program may have answered, else the default."""
     return ready[key] if type(ready.get(key)) is int and ready[key] >= 0 else default
 
 

@@ -112,10 +112,11 @@ def _lines(table: pd.DataFrame, across: str, down: str) -> Iterator[list[tuple[s
             rows = of_place[of_place[down] == value]
             panels = []
             for size in _values(rows, across):
-                told = ", ".join(
-                    _told(column, each) for column, each in ((across, size), (down, value))
+                point = ", ".join(
+                    _parameter_text(column, each)
+                    for column, each in ((across, size), (down, value))
                 )
-                panels.append(("\n".join(filter(None, (name, told))), rows[rows[across] == size]))
+                panels.append(("\n".join(filter(None, (name, point))), rows[rows[across] == size]))
             yield panels
 
 
@@ -124,7 +125,7 @@ def _values(rows: pd.DataFrame, column: str) -> list:
     return sorted(rows[column].dropna().unique(), key=lambda value: cost_key(_plain(value)))
 
 
-def _told(column: str, value: object) -> str:
+def _parameter_text(column: str, value: object) -> str:
     """Return a parameter for people: `100 operators`, `payload 128 B`, `cost 100 FLOP`, `skewed
     costs`; a topology by its name.
     """
@@ -216,12 +217,12 @@ def _over_threads_alone(
         return
     ratio = known.loc[key, "ratio"]
     top = min(known.loc[key, ["ratio", "hi"]].max(), INTERVAL_LIMIT * ratio)
-    told = (
+    speedup = (
         f"{_two_digits(row['mean'] / threads_alone['mean'])}×" if threads_alone["mean"] > 0 else ""
     )
     look = {"rotation": 90, "fontsize": 6.5, "ha": "center", "va": "bottom", "color": style.INK}
     ax.annotate(
-        told, (x, max(1.0, top)), xytext=(0, 3), textcoords="offset points", zorder=5, **look
+        speedup, (x, max(1.0, top)), xytext=(0, 3), textcoords="offset points", zorder=5, **look
     )
 
 
@@ -270,10 +271,10 @@ def _numbers(table: pd.DataFrame) -> list[Artist]:
         if (cell["model"] == queue_arms.MULTILEVEL).any()
     ]
     over = sorted({queue_arms.called(base) for base in bases if base is not None})
-    told = [f"2.7× on a bar: over {' or '.join(over)}"] if over else []
-    told += (
+    texts = [f"2.7× on a bar: over {' or '.join(over)}"] if over else []
+    texts += (
         ["number below: scheduler threads"]
         if table[["level", "threads"]].notna().any(axis=None)
         else []
     )
-    return [style.key(ls="", label=each) for each in told]
+    return [style.key(ls="", label=each) for each in texts]

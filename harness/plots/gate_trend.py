@@ -135,13 +135,13 @@ def sizes(ax: Axes, one: CellHistory, color: str, line: int) -> None:
         earlier, later = change.before["started_at"], change.after["started_at"]
         middle = earlier + (later - earlier) / 2
         ax.axvline(middle, color=color, lw=1.0, ls=CHANGE_LINE, zorder=1)
-        told = size_text(change.point.ratio, one) + (
+        text = size_text(change.point.ratio, one) + (
             "; ANOTHER HOST" if change.another_host else ""
         )
         _write(
             ax,
             (middle, 0.93),
-            told,
+            text,
             color,
             -line * LINE_POINTS,
             coordinates=("data", "axes fraction"),
@@ -212,9 +212,9 @@ def _sentence(series: Sequence[CellHistory]) -> str:
         else "0"
     )
     verdicts = len({identity for one in series for identity in one.rows["verdict_id"]})
-    told = "".join(f"{warning}. " for warning in warnings(series))
+    cautions = "".join(f"{warning}. " for warning in warnings(series))
     return (
-        f"{told}Markers: median of head over {spread} fresh processes, with its 95 % interval; "
+        f"{cautions}Markers: median of head over {spread} fresh processes, with its 95 % interval; "
         f"{verdicts} verdicts. Lines: "
         "median between changes of level (ranks, PELT, Mann-Whitney at 0.01 shared among the "
         "results). Axes do not start at 0."

@@ -233,9 +233,10 @@ def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | s
         own = " and ".join(threads)
     else:
         own = " and ".join([", ".join(threads), own] if threads else [own])
-    told = f"{model.name}: {own}; {_count(queues, 'queue') if queues else 'no queues'}"
-    able = replicable(graph, model)
-    return [*lines, told + (f"; {_count(len(able), 'operator')} may have replicas" if able else "")]
+    summary = f"{model.name}: {own}; {_count(queues, 'queue') if queues else 'no queues'}"
+    if able := replicable(graph, model):
+        summary += f"; {_count(len(able), 'operator')} may have replicas"
+    return [*lines, summary]
 
 
 def _pool_size(pool: PoolSize) -> str:

@@ -190,8 +190,8 @@ def verdict(rows: pd.DataFrame) -> str:
         return ""
     best = peers.sort_values(["mean", "arm"], ascending=[False, True]).iloc[0]
     share = means.best_over_best(peers, ours)
-    told = str(share).replace(" ", "\n", 1)  # costs are close together
-    return f"{best['arm']}\n{told}\nof ours{': a tie' if share.is_tie else ''}"
+    ratio = str(share).replace(" ", "\n", 1)  # costs are close together
+    return f"{best['arm']}\n{ratio}\nof ours{': a tie' if share.is_tie else ''}"
 
 
 def _lines(rows: pd.DataFrame):

@@ -60,10 +60,10 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         parts.append(f"No fill where one of those runs failed ({wrong} in all).")
     if interval is not None:
         lost = {"failed": "failed", "no_rate": "too short to have a rate"}
-        told = [
+        losses = [
             f"{int(table[kind].sum())} {words}" for kind, words in lost.items() if table[kind].sum()
         ]
-        parts += [f"Runs not in the means: {', '.join(told)}."] if told else []
+        parts += [f"Runs not in the means: {', '.join(losses)}."] if losses else []
         drawn, lost = table[table["mean"].notna()], table[table["mean"].isna()]
         if unsettled := int(drawn["unsettled"].sum()):
             parts.append(f"{unsettled} of {int(drawn['n'].sum())} runs in the means never settled.")
@@ -134,18 +134,18 @@ def _points(table: pd.DataFrame) -> str:
     """Return arms with their cells and machines, machine by machine and cell by cell; of many cells
     the number of points.
     """
-    told = []
+    parts = []
     for machine, rows in table.groupby("machine", sort=False):
         if rows["cell"].nunique() > MOST_CELLS:
             arms = listed(list(dict.fromkeys(rows["arm"])))
-            told.append(f"on {for_people(str(machine))} {len(rows)} points of {arms}")
+            parts.append(f"on {for_people(str(machine))} {len(rows)} points of {arms}")
             continue
         cells = ", ".join(
             f"{' and '.join(arms)} in {cell}"
             for cell, arms in rows.groupby("cell", sort=False)["arm"]
         )
-        told.append(f"on {for_people(str(machine))} {cells}")
-    return "; ".join(told)
+        parts.append(f"on {for_people(str(machine))} {cells}")
+    return "; ".join(parts)
 
 
 def _processes(simulated: pd.Series) -> str:

@@ -43,8 +43,8 @@ def called(row: pd.Series) -> str:
     plain)`; our law is not named.
     """
     if row["model"] == MULTILEVEL:
-        _, *told = str(row["arm"]).split("-")
-        return MULTILEVEL + (f" ({', '.join(told)})" if told else "")
+        _, *options = str(row["arm"]).split("-")
+        return MULTILEVEL + (f" ({', '.join(options)})" if options else "")
     if row["elastic"]:
         return f"{row['model']} elastic" + ("" if row["law"] == OURS else f" ({row['law']})")
     return (

@@ -118,8 +118,8 @@ def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
             ms=MARKER,
             label=f"{name}, threads",
         )
-        told = {"ls": DASHES, "marker": REPLICAS, "label": name}
-        ax.plot(x, line["replicas"].astype(float), color=look.color, ms=MARKER, **told)
+        options = {"ls": DASHES, "marker": REPLICAS, "label": name}
+        ax.plot(x, line["replicas"].astype(float), color=look.color, ms=MARKER, **options)
     _whole_from_zero(ax)
     _ticks(ax, lines)
 
@@ -152,7 +152,7 @@ def draw_over_time(ax: Axes, run: pd.DataFrame) -> None:
         lw=1.6,
         label="threads",
     )
-    counts = [json.loads(told) if isinstance(told, str) else {} for told in run["replicas"]]
+    counts = [json.loads(text) if isinstance(text, str) else {} for text in run["replicas"]]
     names = sorted({name for count in counts for name in count})
     for number, name in enumerate(names):
         had = [count.get(name, 1) for count in counts]

@@ -58,7 +58,7 @@ class ScoreColumn:
             return f"{self.best:g} is best"
         return "better →" if self.more_is_better else "← better"
 
-    def told(self, value: float) -> str:
+    def text_of(self, value: float) -> str:
         """Return a value for people: `97 %`, `2.5`."""
         return f"{value:.1%}".replace("%", " %") if self.is_share else f"{value:.3g}"
 
@@ -113,7 +113,7 @@ def draw(ax: Axes, table: pd.DataFrame, metric: ScoreColumn, laws: list[str]) ->
     _scale(ax, metric)
     for row, median in medians.items():
         side = _side(median, *ax.get_xlim())
-        ax.annotate(metric.told(median), (median, row), **_words(side, below=False))
+        ax.annotate(metric.text_of(median), (median, row), **_words(side, below=False))
     ax.set_title(metric.title)
     ax.set_xlabel(f"{metric.label}\n{metric.direction}")
 

@@ -115,10 +115,12 @@ def hatch(rows: list[pd.Series]) -> str:
 
 def hatches(table: pd.DataFrame) -> list[Artist]:
     """Return the legend of the hatchings that bars of a figure have."""
-    told = {"not all runs settled": UNSETTLED_HATCH, HOPS_NOTE: HOPS_HATCH}
+    meanings = {"not all runs settled": UNSETTLED_HATCH, HOPS_NOTE: HOPS_HATCH}
     found = {hatch([row]) for _, row in table[table["mean"].notna()].iterrows()}
     look = {"facecolor": "white", "edgecolor": style.INK}
-    return [Patch(**look, hatch=kind, label=label) for label, kind in told.items() if kind in found]
+    return [
+        Patch(**look, hatch=kind, label=label) for label, kind in meanings.items() if kind in found
+    ]
 
 
 def _of_hops(table: pd.DataFrame) -> pd.Series:

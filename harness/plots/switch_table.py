@@ -42,10 +42,10 @@ def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
     found = []
     for called, rows in places.rows_by_topology(table[table["topology"] == topology]):
         for cell in by_cost(rows):
-            told = [_best(cell, model) for model in MODELS]
-            if all(row is not None for row in told):
+            best = [_best(cell, model) for model in MODELS]
+            if all(row is not None for row in best):
                 head = ", ".join(filter(None, (called, cost_name(cell["cost"].iloc[0]))))
-                found.append([head, *(text for row in told for text in _of(row))])
+                found.append([head, *(text for row in best for text in _of(row))])
     return found
 
 

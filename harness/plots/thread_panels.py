@@ -187,14 +187,14 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
     ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **settled.filled(row, look))
     aside, side = (6, "left") if x**2 < left * right else (-6, "right")
-    told = {
+    options = {
         "xytext": (aside, 5 if place == 0 else -4 - 7 * place),
         "textcoords": "offset points",
         "ha": side,
         "fontsize": 7,
         "color": style.INK,
     }
-    ax.annotate(row["law"], (x, y), **told, path_effects=settled.TEXT_HALO, zorder=7)
+    ax.annotate(row["law"], (x, y), **options, path_effects=settled.TEXT_HALO, zorder=7)
 
 
 def _band(look: style.ModelStyle) -> dict:

@@ -100,8 +100,8 @@ def make(spark: SparkSession, due: Mapping[Path, Path]) -> None:
 
 def keep(place: Path, seen: list[list[str | int]], summary: Summary) -> None:
     """Write down the records that the tables made ahead in `place` follow from, and the summary."""
-    told = {"records": seen, "summary": asdict(summary)}
-    (place / SUMMARY).write_text(json.dumps(told), encoding="utf-8")
+    entry = {"records": seen, "summary": asdict(summary)}
+    (place / SUMMARY).write_text(json.dumps(entry), encoding="utf-8")
 
 
 def take(records: Path, tables: Path) -> Mapping | None:
@@ -130,10 +130,10 @@ def place_of(tables: Path) -> Path:
 
 def _kept(records: Path, tables: Path) -> Mapping | None:
     try:
-        told = json.loads((place_of(tables) / SUMMARY).read_text(encoding="utf-8"))
+        entry = json.loads((place_of(tables) / SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return told["summary"] if told["records"] == fingerprint(records) else None
+    return entry["summary"] if entry["records"] == fingerprint(records) else None
 
 
 def _is_older(tables: Path, files: list[Path]) -> bool:

@@ -68,9 +68,11 @@ def summarise(text: str) -> str:
             return words
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    told = re.sub(
+    innermost = re.sub(
         r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ",
         r"\1: ",
         (causes or lines)[-1 if causes else 0],
     )
-    return told if len(told) <= MAX_CAUSE_CHARACTERS else told[: MAX_CAUSE_CHARACTERS - 1] + "…"
+    if len(innermost) > MAX_CAUSE_CHARACTERS:
+        return innermost[: MAX_CAUSE_CHARACTERS - 1] + "…"
+    return innermost

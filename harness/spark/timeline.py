@@ -35,10 +35,10 @@ def timeline(runs: DataFrame) -> DataFrame:
         f"variant IS NULL AND (elastic IS NOT NULL OR {has_balancers})"
     ).withColumn("law", F.col("elastic.law"))
     sampled = adapted.select(*of_run, "law", F.explode(F.concat(*phases)).alias("entry"))
-    told = F.col("sample").withField("replicas", F.to_json("sample.replicas"))
+    sample = F.col("sample").withField("replicas", F.to_json("sample.replicas"))
     balanced = (
         sampled.select("*", "entry.*")
-        .withColumn("sample", told)
+        .withColumn("sample", sample)
         .select("*", F.explode_outer("sample.balancers").alias("balance"))
     )
     return conform(

@@ -24,8 +24,8 @@ class Countdown(OverwrittenLine):
         self._total = total
         self._done = 0
         self._started_s = time.monotonic()
-        self._told_s = self._started_s
-        self._told = False
+        self._printed_s = self._started_s
+        self._has_printed = False
 
     def show(self, text: str) -> None:
         """Show the current work; terminals only. Any thread may call this."""
@@ -42,15 +42,15 @@ class Countdown(OverwrittenLine):
         empty.
         """
         more = done - self._done
-        self._add(float(more), more, text, self._told and done == self._total)
+        self._add(float(more), more, text, self._has_printed and done == self._total)
         self.show(text)
 
     def _add(self, estimated_s: float, count: int, text: str, tell: bool) -> None:
         self._done += count
         self._left_s -= estimated_s
         now_s = time.monotonic()
-        if not self._live and (tell or now_s - self._told_s >= QUIET_S):
-            self._told_s, self._told = now_s, True
+        if not self._live and (tell or now_s - self._printed_s >= QUIET_S):
+            self._printed_s, self._has_printed = now_s, True
             print(f"millrace {self._command}: {self._head()}; {text}", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:

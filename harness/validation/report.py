@@ -252,13 +252,13 @@ def _verdict_lines(verdict: SessionVerdict) -> list[str]:
     ]
     doubtful = overall.cases - (reliable.cases if reliable else 0)
     if doubtful:
-        told = (
+        errors = (
             f"median {reliable.median:.1%}, worst {signed(reliable.worst.error)}, "
             f"{reliable.worst.case}"
             if reliable
             else "none left"
         )
-        lines.append(f"* without the {doubtful} doubtful case(s) ({DOUBTFUL_WORDS}): {told}")
+        lines.append(f"* without the {doubtful} doubtful case(s) ({DOUBTFUL_WORDS}): {errors}")
     if verdict.missing:
         lines.append(
             f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: "

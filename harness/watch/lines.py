@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from harness.measurement.period_text import short, told_replicas
+from harness.measurement.period_text import replicas_text, short
 from harness.watch.story import Period, Story
 
 MAX_NAMES = 6  # of ports in a line
@@ -26,7 +26,7 @@ def line(story: Story, period: Period) -> str:
         parts.append(f"{count(level, 'scheduler thread')}{active}")
     parts.append(queues(story, period))
     if sample.get("replicas"):
-        parts.append(f"replicas {told_replicas(sample['replicas'])}")
+        parts.append(f"replicas {replicas_text(sample['replicas'])}")
     parts.append(f"{short(sample['submitted_tuples_per_s'])} tuples/s submitted")
     parts.append(f"{short(sample['sink_tuples_per_s'])} at the sinks")
     if sample.get("system_cpu") is not None:
@@ -53,9 +53,9 @@ def queues(story: Story, period: Period) -> str:
 def switched(story: Story, sample: Mapping[str, Any]) -> list[str]:
     """Return the changes after a period: `queue on: work50`, `replicas: busy1 3`."""
     changes = (("on", sample.get("switched_on")), ("off", sample.get("switched_off")))
-    told = [f"queue {which}: {names(story, ports)}" for which, ports in changes if ports]
+    texts = [f"queue {which}: {names(story, ports)}" for which, ports in changes if ports]
     changed = sample.get("replicas_changed")
-    return told + ([f"replicas: {told_replicas(changed)}"] if changed else [])
+    return texts + ([f"replicas: {replicas_text(changed)}"] if changed else [])
 
 
 def names(story: Story, ports: Collection[str], most: int = MAX_NAMES) -> str:
@@ -91,8 +91,8 @@ def doubt(story: Story) -> list[str]:
 
 def heading(story: Story) -> list[str]:
     """Return two lines: graph and parameters; model, law and machine."""
-    told = story.heading
+    head = story.heading
     return [
-        f"{told.title} {told.parameters}".rstrip(),
-        "; ".join(part for part in (told.arm, told.law, told.where) if part),
+        f"{head.title} {head.parameters}".rstrip(),
+        "; ".join(part for part in (head.arm, head.law, head.where) if part),
     ]

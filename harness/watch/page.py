@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from harness.files.web_page import web_page
-from harness.measurement.period_text import short, told_replicas
+from harness.measurement.period_text import replicas_text, short
 from harness.watch import lines
 from harness.watch.curves import CURVES, REPLICAS, figure, places
 from harness.watch.picture import Picture
@@ -63,11 +63,11 @@ def page(story: Story) -> str:
 def _header(story: Story) -> str:
     heading = story.heading
     badge = '<strong class="simulated">SIMULATED</strong> ' if heading.simulated else ""
-    told = [part for part in (heading.arm, heading.law, heading.where) if part]
+    parts = [part for part in (heading.arm, heading.law, heading.where) if part]
     ended = f' class="{"failed" if story.failed else "ended"}"'
     return (
         f"<header><h1>{badge}{escape(heading.title)}</h1>\n<p>{escape(heading.parameters)}</p>\n"
-        f"<p>{escape('; '.join(told))}.</p>\n"
+        f"<p>{escape('; '.join(parts))}.</p>\n"
         f"<p{ended}>{escape(story.outcome or 'no result')}.</p>{_doubt(story)}</header>"
     )
 
@@ -183,7 +183,7 @@ def _row(story: Story, period: Period) -> str:
         f"{short(sample['sink_tuples_per_s'])} tuples/s",
         f"{level}" + (f" ({active} active)" if active != level else ""),
         f"{sample.get('queued_ports', len(period.queued)):,}",
-        told_replicas(sample.get("replicas") or {}) or "one each" * story.has_replicas,
+        replicas_text(sample.get("replicas") or {}) or "one each" * story.has_replicas,
         f"{100 * sample['system_cpu']:.0f} %" if sample.get("system_cpu") is not None else "",
         "; ".join(said),
         "; ".join(lines.switched(story, sample)),
@@ -195,12 +195,12 @@ def _data(story: Story, picture: Picture) -> str:
     """Return the script's data as JSON that cannot end its element."""
     states: dict[frozenset[str], int] = {}
     shown = [states.setdefault(period.queued, len(states)) for period in story.periods]
-    told = [
+    queue_states = [
         [*_state(picture, queued), lines.names(story, queued, MAX_NAMES) or "none"]
         for queued in states
     ]
     data = json.dumps(
-        {"x": places(story.periods), "state": shown, "states": told}, separators=(",", ":")
+        {"x": places(story.periods), "state": shown, "states": queue_states}, separators=(",", ":")
     )
     return data.replace("<", "\\u003c")
 

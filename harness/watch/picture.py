@@ -89,12 +89,12 @@ class Picture:
         box, graph = drawing.box, self._story.graph
         ends = all(graph.operators[name].kind in (SOURCE, SINK) for name in spot.names)
         rounding = f' rx="{box.height / 2:g}"' if ends else ""
-        told = f"<title>{escape(_told(graph, spot.names))}</title>"
+        title = f"<title>{escape(_box_text(graph, spot.names))}</title>"
         rect = (
             f'<rect class="n {letter}" x="{spot.x:.0f}" y="{spot.y:.0f}" '
             f'width="{box.width:.0f}" height="{box.height:.0f}"'
         )
-        rect += f"{rounding}>{told}</rect>"
+        rect += f"{rounding}>{title}</rect>"
         if not drawing.named:
             return rect
         text = escape(box_text(spot.names))
@@ -113,12 +113,12 @@ class Picture:
             always = all(self._story.ports[port] is Queue.THREADED for port in ports)
             kind = "m t" if always else "m"
             y = spot.y + place * height
-            told = self._story.label(ports[0]) if len(ports) == 1 else f"{len(ports):,} ports"
+            label = self._story.label(ports[0]) if len(ports) == 1 else f"{len(ports):,} ports"
             drawn.append(
                 f'<rect class="{kind} q{next(iter(digits))}" x="{spot.x - MARK_WIDTH - 1:.1f}" '
                 f'y="{y + 0.5:.1f}" width="{MARK_WIDTH:g}" '
                 f'height="{height - 1:.1f}"><title>queue before '
-                f"{escape(told)}{', its own thread' * always}</title></rect>"
+                f"{escape(label)}{', its own thread' * always}</title></rect>"
             )
         return drawn
 
@@ -148,7 +148,7 @@ def _share(ports: Sequence[str], queued: frozenset[str]) -> str:
     return str(-(-MAX_TENTHS * sum(port in queued for port in ports) // len(ports)))
 
 
-def _told(graph: Graph, names: Sequence[str]) -> str:
+def _box_text(graph: Graph, names: Sequence[str]) -> str:
     """Return the text that a box shows under the pointer."""
     if len(names) > 1:
         return f"{len(names):,} operators, {names[0]} to {names[-1]}"

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.measurement.period_text import short, told_replicas
+from harness.measurement.period_text import replicas_text, short
 from harness.watch import lines
 from harness.watch.story import Period, Story, most_replicas
 
@@ -57,17 +57,17 @@ class View:
         if self.periods:
             curves, law = list(self._curves(width, blocks)), list(self._law())
             lines_each = 2 if width < NARROW_COLUMNS else 1
-            told = sum(
+            taken = sum(
                 len(console.render_lines(part, options))
                 for part in (self._title(), self._progress(width), *law)
             )
-            if told + lines_each * len(curves) + 2 <= height:
+            if taken + lines_each * len(curves) + 2 <= height:
                 yield from (Text(), *curves, Text(), *law)
                 if height > HIGH_LINES:
                     yield from self._decisions()
                 return
             yield from law  # decisions and reasons come first if there is no room for all
-            room = max(0, (height - told - 1) // lines_each)
+            room = max(0, (height - taken - 1) // lines_each)
             yield from (
                 *curves[:room],
                 Text(
@@ -96,18 +96,18 @@ class View:
         if story.outcome:
             return Text(story.outcome, style="bold red" if story.failed else "bold green")
         elapsed_s, limit_s = phase_s(self.periods, story.phase), self.limits_s.get(story.phase)
-        told = Text(
+        line = Text(
             f"{story.phase:<{LABEL_WIDTH}} ", style="bold green", no_wrap=True, overflow="ellipsis"
         )
         clock = lines.clock(elapsed_s, story.heading.simulated)
         if limit_s is None:
-            return told.append(clock, style="default")
+            return line.append(clock, style="default")
         if width >= NARROW_COLUMNS:
             full = round(BAR_WIDTH * min(1.0, elapsed_s / limit_s)) if limit_s > 0 else BAR_WIDTH
-            told.append("=" * full, style="cyan").append(
+            line.append("=" * full, style="cyan").append(
                 "-" * (BAR_WIDTH - full) + " ", style="dim"
             )
-        return told.append(
+        return line.append(
             f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", style="default"
         )
 
@@ -121,16 +121,16 @@ class View:
             if narrow
             else min(MAX_CURVE, (width - LABEL_WIDTH) // 2)
         )
-        for name, value, told, top in self._quantities():
+        for name, value, text, top in self._quantities():
             values = [value(period) for period in self.periods[-room:]]
             curve = sparkline(values, blocks, top)
             line = Text(f"{name:<{LABEL_WIDTH}} ", style="dim", no_wrap=True, overflow="ellipsis")
             if narrow:
-                line.append(f"{told}\n", style="not dim").append(" " * (LABEL_WIDTH + 1)).append(
+                line.append(f"{text}\n", style="not dim").append(" " * (LABEL_WIDTH + 1)).append(
                     curve, style="not dim cyan"
                 )
             else:
-                line.append(f"{curve:<{room}} ", style="not dim cyan").append(told, style="not dim")
+                line.append(f"{curve:<{room}} ", style="not dim cyan").append(text, style="not dim")
             yield line
 
     def _quantities(self) -> list[tuple[str, Value, str, float | None]]:
@@ -163,8 +163,8 @@ class View:
             ("queues", _of("queued_ports"), many + (f": {which}" if which else ""), None),
         ]
         if story.has_replicas:
-            told = told_replicas(sample.get("replicas") or {}) or "one each"
-            rows.append(("replicas", lambda period: float(most_replicas(period)), told, None))
+            text = replicas_text(sample.get("replicas") or {}) or "one each"
+            rows.append(("replicas", lambda period: float(most_replicas(period)), text, None))
         if sample.get("system_cpu") is not None:
             others = f", others {100 * (sample.get('others_cpu') or 0.0):.0f} %"
             rows.append(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import topologies
-from harness.bench.replay import answer, parse_record, replay, told
+from harness.bench.replay import answer, parse_record, place_names, replay
 from harness.cli import main
 from harness.elasticity import layout_of
 from harness.errors import UserError
@@ -112,7 +112,7 @@ def test_the_record_of_a_run_has_its_graph_and_its_costs():
     assert trace.layout.cpus == 2
     assert [reading.costs for reading in trace.readings] == [(0.0, 0.2, 0.6, 0.2, 0.0), ()]
     decisions = replay("streams", trace)
-    assert told(decisions[0].queued, trace.layout) == "work2"
+    assert place_names(decisions[0].queued, trace.layout) == "work2"
 
 
 def test_the_record_of_a_run_under_a_quota_has_the_cpus_that_its_law_knew_of():
@@ -305,13 +305,13 @@ def test_any_trace_is_replayed_within_bounds_and_places(
 
 def test_neighbouring_places_are_told_as_a_run():
     layout = trace_of(max=4, throughputs=[1], ports=12).layout
-    assert told([], layout) == ""
-    assert told([7], layout) == "7"
-    assert told({0, 1, 2, 5, 9, 10}, layout) == "0..2, 5, 9..10"
+    assert place_names([], layout) == ""
+    assert place_names([7], layout) == "7"
+    assert place_names({0, 1, 2, 5, 9, 10}, layout) == "0..2, 5, 9..10"
     second = layout.__class__(
         [PortId("merge", 0), PortId("merge", 1)], [1, 1], [0], [], [1.0] * 2, [0.0] * 2, 0, 1
     )
-    assert told({1}, second) == "merge[1]"
+    assert place_names({1}, second) == "merge[1]"
 
 
 PLACED = record(

@@ -10,7 +10,7 @@ from harness.graph.annotations import in_force
 from harness.measurement.control import Controller
 from harness.measurement.laws import pool_law
 from harness.measurement.observe import observe
-from harness.measurement.period_text import short, told_replicas
+from harness.measurement.period_text import replicas_text, short
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record
 from harness.measurement.run import run_once
@@ -198,7 +198,7 @@ def test_rates_are_told_in_three_digits(rate, told):
     ],
 )
 def test_replicas_of_the_first_six_operators_are_told(operators, told):
-    assert told_replicas({f"busy{n}": n + 1 for n in range(operators)}) == told
+    assert replicas_text({f"busy{n}": n + 1 for n in range(operators)}) == told
 
 
 def test_a_law_that_fails_ends_the_run_as_a_failed_one_that_says_why(begin, script):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.measurement.live import told
+from harness.measurement.live import sample_of
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
@@ -23,7 +23,7 @@ def watched(spec: Run) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]
     record = run_once(spec, lines.append)
     phase, seen = "", []
     for line in lines:
-        sample = told(line)
+        sample = sample_of(line)
         if sample is not None:
             seen.append((phase, sample))
         phase = phase if sample is not None else line.partition(":")[0]
@@ -98,6 +98,6 @@ def test_it_is_told_across_processes() -> None:
     lines: list[str] = []
     spec = run_of("pipeline", {"operators": 3}, "manual", duration_s=0.2, warmup=0.1, live=True)
     record = run_in_fresh_process(spec, announce=lines.append)
-    samples = [sample for sample in map(told, lines) if sample is not None]
+    samples = [sample for sample in map(sample_of, lines) if sample is not None]
     assert samples[-len(record["samples"]) :] == record["samples"]
     assert len(samples) == len(record["samples"]) + 1, "and the warm-up"

@@ -7,7 +7,7 @@ values     its values, checked
 
 from __future__ import annotations
 
-from harness.bench.replay.decisions import answer, replay, told
+from harness.bench.replay.decisions import answer, place_names, replay
 from harness.bench.replay.record import parse_record
 
-__all__ = ["answer", "parse_record", "replay", "told"]
+__all__ = ["answer", "parse_record", "place_names", "replay"]

@@ -93,7 +93,7 @@ def answer(law_name: str, decisions: Sequence[Decision]) -> dict[str, object]:
     }
 
 
-def told(places: Iterable[int], layout: Layout) -> str:
+def place_names(places: Iterable[int], layout: Layout) -> str:
     """Return places as text, with runs of neighbours cut short: `work1..work9, sink`."""
     runs: list[list[int]] = []
     for place in sorted(places):

@@ -235,9 +235,9 @@ class MillraceThreads(Law):
             off, before = self._value - expected, odd
             odd = off if abs(off) > max(self._change, NOISE_SIGMAS * noise) else 0.0
             if odd:
-                twice, told = odd * before > 0.0, f"{math.expm1(min(off, 9.0)):+.0%}"
+                twice, change = odd * before > 0.0, f"{math.expm1(min(off, 9.0)):+.0%}"
                 why = "twice: another load" if twice else "once: a burst, or another load?"
-                yield level, f"{told} {why}", "searching" if twice else "noise"
+                yield level, f"{change} {why}", "searching" if twice else "noise"
                 if twice:
                     return True
                 continue

@@ -90,16 +90,18 @@ def explain(
         notify(f"explaining {program.name}")
         uses = _uses(trees, program, draw)
         profiler, sides = _profiled(trees, program, draw)
-        told = profiler.name if profiler else ""
+        profiler_name = profiler.name if profiler else ""
         file, functions, count = "", (), 0
         if profiler:
             base, head, count = mean(sides["base"]), mean(sides["head"]), len(sides["base"])
             functions = tuple(grown(base, head, FUNCTIONS))
             path = folder / f"{_slug(program.name)}.svg"
-            write_whole(path, flame_graph(base, head, f"{program.name}, by {told}").encode())
+            write_whole(
+                path, flame_graph(base, head, f"{program.name}, by {profiler_name}").encode()
+            )
             file = str(path)
         unit = profiler.unit if profiler else ""
-        found.append(Explanation(program.name, told, unit, count, functions, uses, file))
+        found.append(Explanation(program.name, profiler_name, unit, count, functions, uses, file))
     return found
 
 

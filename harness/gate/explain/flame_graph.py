@@ -100,11 +100,11 @@ def _boxes(
 
 def _drawn(box: Box, top: float, colour: str, before: float, after: float, unit: str) -> str:
     y, name = top + ROW * box.depth, box.stack[-1]
-    told = f"{name}: base {amount(before, unit)}, head {amount(after, unit)}"
+    tooltip = f"{name}: base {amount(before, unit)}, head {amount(after, unit)}"
     letters = int((box.width - 4) / LETTER_WIDTH)
     label = "" if letters < 3 else name if len(name) <= letters else f"{name[: letters - 1]}…"
     return (
-        f"<g><title>{_escaped(told)}</title>"
+        f"<g><title>{_escaped(tooltip)}</title>"
         f'<rect x="{box.left:.1f}" y="{y}" width="{box.width:.1f}" height="{ROW - 1}" '
         f'fill="{colour}" stroke="white" stroke-width="0.5"/>'
         f"{_text(box.left + 2, y + 12, label) if label else ''}</g>"

@@ -120,8 +120,8 @@ class PySpy(ProfilingTool):
         for line in (room / "stacks").read_text(encoding="utf-8", errors="replace").splitlines():
             stack, _, count = line.rpartition(" ")
             found = [FRAME.match(frame) for frame in stack.split(";")]
-            told = [(each[1], each[2], int(each[3] or 0)) for each in found if each]
-            frames.append((told, int(count) / SPY_RATE))
+            functions = [(each[1], each[2], int(each[3] or 0)) for each in found if each]
+            frames.append((functions, int(count) / SPY_RATE))
         return of_python(frames, tree.directory)
 
 

@@ -17,7 +17,7 @@ LABELS = {
 }
 
 
-def told(explanations: Sequence[Explanation]) -> list[str]:
+def explanation_lines(explanations: Sequence[Explanation]) -> list[str]:
     """Return the lines about explanations."""
     return [line for each in explanations for line in _of(each)]
 

@@ -115,12 +115,12 @@ def _of_all(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _texts(told: Mapping[str, Any]) -> dict[str, Any]:
+def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return facts in the types of their columns: numbers as they are, all others as texts."""
     numbers = ("cpus_allowed", "cgroup_quota_cpus")
     return {
         name: value if value is None or name in numbers else str(value)
-        for name, value in told.items()
+        for name, value in values.items()
     }
 
 

@@ -59,8 +59,8 @@ def place_of(grown: Mapping[str, Any] | None) -> tuple[str, int] | None:
 def said_of(result: CellResult, grown: Mapping[str, Any] | None) -> str:
     """Return the numbers of a cell, or the reason why there are none, and the function that grew
     most."""
-    told = row(result)
-    numbers = f"ratio {told.ratio} {told.bounds}, base {told.base}, head {told.head}"
+    shown = row(result)
+    numbers = f"ratio {shown.ratio} {shown.bounds}, base {shown.base}, head {shown.head}"
     grew = f"; most grew {one_line(grown['name'])}" if grown else ""
     return (one_line(result.reason) or numbers) + grew
 

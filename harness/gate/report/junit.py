@@ -57,8 +57,8 @@ def junit(
                 case, "error", type="host unstable", message=control_failure(comparison)
             )
         else:
-            told = f"not a test of head: {control(comparison)}"
-            ElementTree.SubElement(case, "skipped", message=_clean(told))
+            reason = f"not a test of head: {control(comparison)}"
+            ElementTree.SubElement(case, "skipped", message=_clean(reason))
     suite.set("tests", str(len(suite.findall("testcase"))))
     for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))
@@ -77,10 +77,11 @@ def _judge(
         kind = "failure"
     if kind is None:
         return
-    told = row(result)
+    shown = row(result)
     factor = result.cell.metric.factor or factor
     numbers = (
-        f"ratio {told.ratio} {told.bounds}, factor {factor:g}, base {told.base}, head {told.head}"
+        f"ratio {shown.ratio} {shown.bounds}, factor {factor:g}, base {shown.base}, "
+        f"head {shown.head}"
     )
     found = ElementTree.SubElement(
         case, kind, message=_clean(f"{result.verdict}: {result.reason or numbers}")

@@ -140,12 +140,12 @@ def one_line(text: str) -> str:
 def legend(results: Sequence[CellResult]) -> str:
     """Return the meanings of the marks that occur."""
     found = {result.verdict for result in results}
-    told = dict.fromkeys(
+    entries = dict.fromkeys(
         f"{MARKS[verdict]} {MEANINGS[verdict]}"
         for verdict in ORDER
         if verdict in found and MARKS[verdict]
     )
-    return ", ".join(told)
+    return ", ".join(entries)
 
 
 def _known(value: float) -> float:

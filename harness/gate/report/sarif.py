@@ -51,10 +51,10 @@ def sarif(
         "rules": [
             {
                 "id": _name(verdict),
-                "shortDescription": {"text": told},
+                "shortDescription": {"text": meaning},
                 "defaultConfiguration": {"level": KINDS[verdict]},
             }
-            for verdict, told in RULES.items()
+            for verdict, meaning in RULES.items()
         ],
     }
     run = {

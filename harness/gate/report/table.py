@@ -67,10 +67,10 @@ def _numbers(result: CellResult) -> list[object]:
     ]
 
 
-def _text(told: str) -> str:
+def _text(value: str) -> str:
     """Return a text in one line. An apostrophe, which a spreadsheet reads as "text", goes before
     one that would be a formula."""
-    line = one_line(told)
+    line = one_line(value)
     return f"'{line}" if line.startswith(FORMULA) else line
 
 

@@ -62,9 +62,9 @@ def remarks(comparison: Comparison) -> list[str]:
     """Return the lines on improvements, notes, the control, the sides and the terms."""
     improved = _named(comparison, Verdict.IMPROVED)
     lines = [f"improved: {improved}"] if improved else []
-    for told, verdict in (("new in head", Verdict.NEW), ("gone from head", Verdict.REMOVED)):
+    for lead, verdict in (("new in head", Verdict.NEW), ("gone from head", Verdict.REMOVED)):
         if names := _named(comparison, verdict):
-            lines.append(f"{told}, for information: {names}")
+            lines.append(f"{lead}, for information: {names}")
     if mean := mean_of_cells(comparison):
         lines.append(f"geometric mean {mean}")
     lines += [f"note: {one_line(note)}" for note in comparison.notes]
@@ -79,9 +79,9 @@ def remarks(comparison: Comparison) -> list[str]:
         for result in comparison.cells
         if result.cell.metric.factor
     }
-    told = f" ({', '.join(f'{name}: {factor:g}' for name, factor in own.items())})" if own else ""
+    others = f" ({', '.join(f'{name}: {factor:g}' for name, factor in own.items())})" if own else ""
     lines.append(
-        f"factor {comparison.factor:g}{told}, alpha {comparison.alpha:g}{seed}; took "
+        f"factor {comparison.factor:g}{others}, alpha {comparison.alpha:g}{seed}; took "
         f"{clock(comparison.seconds)}"
     )
     return lines
@@ -191,10 +191,10 @@ def conclusion(
                 "try again on a quieter host"
             )
         case Exit.REGRESSED:
-            told = "".join(f"; {each}" for each in _besides(comparison))
+            besides = "".join(f"; {each}" for each in _besides(comparison))
             return (
                 f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} worse by more than "
-                f"{limit}{told}"
+                f"{limit}{besides}"
             )
         case Exit.INCONCLUSIVE:
             policy = {
@@ -241,13 +241,13 @@ def control_failure(comparison: Comparison) -> str:
 
 def _besides(comparison: Comparison) -> Iterator[str]:
     """Yield the problems to mention after a regression."""
-    for told, verdicts in (
+    for lead, verdicts in (
         ("no number of", (Verdict.FAILED, Verdict.UNMEASURED)),
         ("base has no number of", (Verdict.FIXED,)),
         ("cannot tell of", (Verdict.INCONCLUSIVE,)),
     ):
         if names := _named(comparison, *verdicts):
-            yield f"{told} {names}"
+            yield f"{lead} {names}"
     if comparison.control_failed:
         yield f"and the control failed: {control_failure(comparison)}"
 

@@ -40,20 +40,20 @@ def of_asv(document: Mapping[str, Any], path: str) -> Results:
     answers: dict[str, Answer] = {}
     times = []
     for name, row in document["results"].items():
-        told = dict(zip(columns, row if isinstance(row, list) else [], strict=False))
+        entry = dict(zip(columns, row if isinstance(row, list) else [], strict=False))
         word = name.rpartition(".")[2].partition("_")[0].lower()
         metric = METRICS.get(word, Metric("value", ""))
         optional = NO_DIRECTION if metric.name == "value" else ""
-        parameters = told.get("params") or []
-        results = told.get("result") or [None]
+        parameters = entry.get("params") or []
+        results = entry.get("result") or [None]
         sets = list(itertools.product(*parameters)) if parameters else [()]
         for values, result in zip(sets, results, strict=False):
             cell = f"{name}({', '.join(map(str, values))})" if values else name
             if isinstance(result, float) and math.isnan(result):
                 continue  # asv writes this for a set of parameters that was skipped
             add(answers, cell, answer_of(GateCell(cell, metric, key=cell), [[result]], optional))
-        if isinstance(told.get("started_at"), int | float):
-            times.append(told["started_at"] / 1000)
+        if isinstance(entry.get("started_at"), int | float):
+            times.append(entry["started_at"] / 1000)
     machine = mapping(document.get("params"))
     host = {"cpu_model": text(machine.get("cpu")), "python": _python(document)}
     facts = {"machine": text(machine.get("machine")), "environment": text(document.get("env_name"))}

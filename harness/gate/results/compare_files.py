@@ -55,7 +55,7 @@ class _Side:
     shortened: bool  # True if a session had more values than it may have in the test
 
     @property
-    def told(self) -> Side:
+    def side(self) -> Side:
         commits = {file.commit for file in self.files}
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         commit = self.files[0].commit if len(commits) == 1 else None
@@ -98,8 +98,8 @@ def compare_files(
     notes += [note for file in (*old.files, *new.files) for note in file.notes]
     notes += differing([*old.files, *new.files])
     notes += _hosts(old, new, allow_other_host)
-    if old.told.commit is not None and old.told.commit == new.told.commit:
-        notes.append(same_commit(old.told.commit))
+    if old.side.commit is not None and old.side.commit == new.side.commit:
+        notes.append(same_commit(old.side.commit))
     names = [*new.answers, *(name for name in old.answers if name not in new.answers)]
     broken = {name: _broken(old.answers.get(name), new.answers.get(name)) for name in names}
     paired = {
@@ -121,8 +121,8 @@ def compare_files(
     notes += mean_notes(decided.values(), factor)
     return Comparison(
         suite=SUITE,
-        base=old.told,
-        head=new.told,
+        base=old.side,
+        head=new.side,
         cells=tuple(broken[name] or decided[name] for name in names),
         control=None,
         control_failed=False,
@@ -203,10 +203,10 @@ def _joined(name: str, files: Sequence[Results], groups: Groups, in_turns: bool)
                 reason=f"{answer.reason or answer.broken} in {file.path}",
             )
         if _kind(answer.cell) != _kind(cell):
-            told = (
+            reason = (
                 f"{file.path} has it as {_shown(answer.cell)}, a file before it as {_shown(cell)}"
             )
-            return Answer(cell, broken=Verdict.UNMEASURED, reason=told)
+            return Answer(cell, broken=Verdict.UNMEASURED, reason=reason)
     values: list[float] = []
     for group in groups:
         row = [value for file in group for value in file.answers[name].values]
@@ -227,10 +227,10 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
         )
         found = differences(mine, other)
         if found and not allowed:
-            told = "; ".join(found).replace("base had", "there")
+            texts = "; ".join(found).replace("base had", "there")
             raise NoBase(
-                f"{first.path} and {file.path} are of different hosts ({told}); --allow-other-host "
-                "compares them anyway"
+                f"{first.path} and {file.path} are of different hosts ({texts}); "
+                "--allow-other-host compares them anyway"
             )
         if found:
             return [
@@ -332,9 +332,9 @@ def _decided(
                 family.add(
                     pairs.cell.name, pairs.base[first : first + 2], pairs.head[first : first + 2]
                 )
-        told = {result.cell.name: result for result in family.results()}
+        by_cell = {result.cell.name: result for result in family.results()}
         for name, pairs in alike.items():
-            result = told[pairs.cell.name]
+            result = by_cell[pairs.cell.name]
             few = (
                 f"{too_few.format(len(pairs.base))}, of which it takes {2 * least} to decide "
                 "anything"

@@ -60,13 +60,13 @@ def of_go_bench(text: str, path: str) -> Results:
     higher = {
         found[1]: found[2] == "higher" for line in lines if (found := BETTER_LINE.match(line))
     }
-    told: dict[tuple[str, str], dict[int, list[object]]] = {}
+    values: dict[tuple[str, str], dict[int, list[object]]] = {}
     for each in _numbers(lines, path):
-        told.setdefault((each.benchmark, each.unit), {}).setdefault(each.process, []).append(
+        values.setdefault((each.benchmark, each.unit), {}).setdefault(each.process, []).append(
             _float(each.value)
         )
     answers = {}
-    for (benchmark, unit), processes in told.items():
+    for (benchmark, unit), processes in values.items():
         name = benchmark if unit == TIME else f"{benchmark}:{unit}"
         lower_is_better = not higher.get(unit, unit.endswith("/s"))
         metric = Metric(unit, UNITS.get(unit, unit), lower_is_better, may_be_zero=unit in COUNTED)
@@ -75,7 +75,7 @@ def of_go_bench(text: str, path: str) -> Results:
         metric = Metric(TIME, UNITS[TIME])
         reason = "its line is broken by other output, and its numbers are in no later line"
         answers[name] = fault(GateCell(name, metric, key=name), reason)
-    failed, skipped = _without_results(lines, {benchmark for benchmark, _ in told})
+    failed, skipped = _without_results(lines, {benchmark for benchmark, _ in values})
     for name in failed:
         answers[name] = fault(GateCell(name, Metric(TIME, UNITS[TIME]), key=name), "it failed")
     cpus = {found[2] for line in lines if (found := SETTING.match(line)) and found[1] == "cpu"}

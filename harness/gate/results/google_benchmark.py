@@ -62,19 +62,19 @@ def is_google_benchmark(document: Mapping[str, Any]) -> bool:
 
 def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
     """Return the results in a document. Raises UnusableResults."""
-    told: dict[str, list[Mapping[str, Any]]] = {}
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
     for position, each in enumerate(document["benchmarks"]):
         name = text(mapping(each).get("run_name")) or text(mapping(each).get("name"))
         if name is None:
             raise UnusableResults(f"{path}: benchmarks[{position}].name: missing, or no text")
-        told.setdefault(name, []).append(each)
+        by_name.setdefault(name, []).append(each)
     skipped = [
         name
-        for name, entries in told.items()
+        for name, entries in by_name.items()
         if any(each.get("skipped") is True for each in entries)
     ]
     answers: dict[str, Answer] = {}
-    for name, entries in told.items():
+    for name, entries in by_name.items():
         if name not in skipped:
             answers[name] = _answer(name, entries)
             answers |= {} if answers[name].broken else _counters(name, entries)
@@ -100,22 +100,22 @@ def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
     )
 
 
-def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
+def _answer(name: str, runs: list[Mapping[str, Any]]) -> Answer:
     cell = GateCell(name, REAL_TIME, key=name)
-    for each in told:
+    for each in runs:
         if each.get("error_occurred") is True:
             return fault(cell, f"failed: {text(each.get('error_message')) or 'it gave no reason'}")
-    rounds = _rounds(told)
+    rounds = _rounds(runs)
     families = {
         (each["family_index"], each.get("per_family_instance_index"))
-        for each in told
+        for each in runs
         if "family_index" in each
     }
     numbers = [each["repetition_index"] for each in rounds if "repetition_index" in each]
     if len(families) > 1 or len(set(numbers)) < len(numbers):
         return fault(cell, "is there twice: two benchmarks have this name")
     units = {
-        each.get("time_unit", "ns") for each in told if isinstance(each.get("time_unit", "ns"), str)
+        each.get("time_unit", "ns") for each in runs if isinstance(each.get("time_unit", "ns"), str)
     }
     if len(units) != 1 or not units <= set(UNITS):
         return fault(
@@ -124,21 +124,21 @@ def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
             f"not {', '.join(sorted(units)) or 'missing'}",
         )
     unit = units.pop()
-    times = [in_ns(each.get("real_time"), unit) for each in rounds or _medians(told)]
+    times = [in_ns(each.get("real_time"), unit) for each in rounds or _medians(runs)]
     return answer_of(cell, [times] if times else [])
 
 
-def _rounds(told: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [each for each in told if each.get("run_type", "iteration") == "iteration"]
+def _rounds(runs: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [each for each in runs if each.get("run_type", "iteration") == "iteration"]
 
 
-def _medians(told: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [each for each in told if each.get("aggregate_name") == "median"]
+def _medians(runs: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [each for each in runs if each.get("aggregate_name") == "median"]
 
 
-def _counters(name: str, told: list[Mapping[str, Any]]) -> dict[str, Answer]:
+def _counters(name: str, runs: list[Mapping[str, Any]]) -> dict[str, Answer]:
     """Return the answers of a benchmark's counters, by the name of the benchmark and counter."""
-    entries = _rounds(told) or _medians(told)
+    entries = _rounds(runs) or _medians(runs)
     unit = str(entries[0].get("time_unit", "ns"))
     found: dict[str, Answer] = {}
     if all("cpu_time" in each for each in entries):

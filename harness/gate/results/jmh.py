@@ -37,9 +37,9 @@ def of_jmh(document: list[Mapping[str, Any]], path: str) -> Results:
         name = name if counts[name] == 1 else f"{name}:{mode}"
         metric = mapping(each["primaryMetric"])
         add(answers, name, _answer(name, metric, mode == THROUGHPUT))
-        for extra, told in mapping(each.get("secondaryMetrics")).items():
+        for extra, secondary in mapping(each.get("secondaryMetrics")).items():
             cell = f"{name}:{extra.lstrip('·')}"
-            add(answers, cell, _answer(cell, mapping(told), False, NO_DIRECTION))
+            add(answers, cell, _answer(cell, mapping(secondary), False, NO_DIRECTION))
     facts = {
         fact: value
         for fact, key in (("JDK", "jdkVersion"), ("JVM", "vmName"), ("JVM arguments", "jvmArgs"))

@@ -58,12 +58,12 @@ def of_bencher(document: Mapping[str, Any], path: str) -> Results:
     """Return the results in a document."""
     answers: dict[str, Answer] = {}
     for benchmark, measures in document.items():
-        for measure, told in measures.items():
+        for measure, entry in measures.items():
             name = benchmark if len(measures) == 1 else f"{benchmark}:{measure}"
             metric = MEASURES.get(measure, Metric(measure, ""))
             optional = "" if measure in MEASURES else NO_DIRECTION
             cell = GateCell(name, metric, key=name)
-            add(answers, name, answer_of(cell, [[told["value"]]], optional))
+            add(answers, name, answer_of(cell, [[entry["value"]]], optional))
     return Results(path, answers, {}, tells=frozenset())
 
 

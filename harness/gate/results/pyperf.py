@@ -36,11 +36,11 @@ def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
         runs = mapping(benchmark).get("runs")
         if not isinstance(runs, list):
             raise UnusableResults(f"{path}: benchmarks[{position}].runs: missing, or no list")
-        told = {**shared, **mapping(benchmark.get("metadata"))}
-        name = text(told.get("name"))
+        metadata = {**shared, **mapping(benchmark.get("metadata"))}
+        name = text(metadata.get("name"))
         if name is None:
             raise UnusableResults(f"{path}: benchmarks[{position}]: has no name in its metadata")
-        unit = str(told.get("unit", "second"))
+        unit = str(metadata.get("unit", "second"))
         cell = GateCell(name, Metric("value", UNITS.get(unit, unit)), key=name)
         values = (mapping(run).get("values") for run in runs)
         add(
@@ -53,16 +53,17 @@ def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
     return Results(path, answers, _host(shared), tells=REPORTED_FACTS, facts=facts)
 
 
-def _host(told: Mapping[str, Any]) -> dict[str, Any]:
+def _host(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the host under the names of a record's `host`. The platform is
     `Linux-6.1.0-13-amd64-...`, a version `3.11.2 (64-bit)`."""
-    system, _, release = str(told.get("platform", "")).partition("-")
-    version = str(told.get("python_version", "")).partition(" ")[0]
+    system, _, release = str(metadata.get("platform", "")).partition("-")
+    python = metadata.get("python_implementation", "cpython")
+    version = str(metadata.get("python_version", "")).partition(" ")[0]
     known = {
-        "cpu_model": text(told.get("cpu_model_name")),
-        "cpus_allowed": told.get("cpu_count"),
+        "cpu_model": text(metadata.get("cpu_model_name")),
+        "cpus_allowed": metadata.get("cpu_count"),
         "kernel": f"{system} {release}" if release else None,
-        "python": f"{told.get('python_implementation', 'cpython')} {version}" if version else None,
-        "hostname_hash": text(told.get("hostname")),
+        "python": f"{python} {version}" if version else None,
+        "hostname_hash": text(metadata.get("hostname")),
     }
     return {name: value for name, value in known.items() if value is not None}

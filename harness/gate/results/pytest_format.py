@@ -26,7 +26,9 @@ def pytest_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "machine_info": machine_info(comparison.head.host),
         "commit_info": _commit_info(comparison.head),
-        "benchmarks": [_benchmark(result) for result in comparison.cells if _is_told(result)],
+        "benchmarks": [
+            _benchmark(result) for result in comparison.cells if _is_representable(result)
+        ],
         "datetime": comparison.started_at,
         "version": __version__,
     }
@@ -84,7 +86,7 @@ def _commit_info(side: Side) -> dict[str, Any]:
     }
 
 
-def _is_told(result: CellResult) -> bool:
+def _is_representable(result: CellResult) -> bool:
     """True if a cell has times of head whose sums and squares a float can hold."""
     seconds = SECONDS.get(result.cell.metric.unit)
     return (

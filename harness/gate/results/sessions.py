@@ -80,20 +80,20 @@ def sessions(
 ) -> tuple[Groups, Groups]:
     """Return each side's sessions, by time. If the times do not show the order, a side is one
     session, or one for each file if they were measured `in_turns`."""
-    told = [
+    ordered = [
         (file.measured_at, is_head, file)
         for is_head, files in ((False, base), (True, head))
         for file in files
     ]
-    if any(at is None for at, *_ in told) or {file.measured_at for file in base} & {
+    if any(at is None for at, *_ in ordered) or {file.measured_at for file in base} & {
         file.measured_at for file in head
     }:
         if in_turns:
             return [[file] for file in base], [[file] for file in head]
         return [base], [head]
-    told.sort(key=lambda each: each[0])
+    ordered.sort(key=lambda each: each[0])
     found: tuple[list[list[Results]], list[list[Results]]] = ([], [])
-    for is_head, row in groupby(told, key=lambda each: each[1]):
+    for is_head, row in groupby(ordered, key=lambda each: each[1]):
         found[is_head].append([file for *_, file in row])
     return found
 

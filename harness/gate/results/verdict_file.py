@@ -116,10 +116,10 @@ def schema_problem(document: Any) -> str | None:
     error = next(iter(jsonschema.Draft202012Validator(rules).iter_errors(document)), None)
     if error is None:
         return None
-    told = " ".join(error.message.split())
+    message = " ".join(error.message.split())
     return (
         f"{dotted(tuple(error.absolute_path)) or 'the file'}: "
-        f"{told if len(told) <= 160 else told[:157] + '...'}"
+        f"{message if len(message) <= 160 else message[:157] + '...'}"
     )
 
 

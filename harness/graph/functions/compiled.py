@@ -211,10 +211,10 @@ class NativeFunction:
         if state is None:
             return self
         if self.state != 0:
-            told = (
+            reason = (
                 f"the function has one already, at {self.state:#x}, and {_shown(state)} is another"
             )
-            raise GraphError(f"state is given twice: {told}")
+            raise GraphError(f"state is given twice: {reason}")
         return replace(self, state=_address_of_state(state), owners=(*self.owners, state))
 
 

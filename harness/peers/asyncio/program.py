@@ -206,8 +206,8 @@ def ns_per_flop() -> float:
     return min(times)
 
 
-def answer(word: str, told: dict) -> None:
-    print(json.dumps({word: told}), flush=True)
+def answer(word: str, values: dict) -> None:
+    print(json.dumps({word: values}), flush=True)
 
 
 def counts(run: AsyncRun) -> dict:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.bench.replay import replay, told
+from harness.bench.replay import place_names, replay
 from harness.elasticity import LAWS, Bounds, Decides, Layout, Reading, law_class
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
@@ -97,7 +97,7 @@ def test_laws_decide_as_they_always_did(case):
     trace = trace_of(**{key: value for key, value in case.items() if key not in other})
     decisions = replay(case["law"], trace)
     assert [decision.threads for decision in decisions] == case["levels"]
-    assert [told(decision.queued, trace.layout) for decision in decisions] == queues
+    assert [place_names(decision.queued, trace.layout) for decision in decisions] == queues
 
 
 @pytest.mark.parametrize("name", LAWS[Decides.QUEUES])

@@ -26,7 +26,7 @@ from harness.gate.explain.profilers import (
     perf_stacks,
     short_file,
 )
-from harness.gate.explain.words import told
+from harness.gate.explain.words import explanation_lines
 from harness.gate.suite import Suite, load_suite
 from harness.gate.tree import Role, Tree
 from harness.gate.verdict import Side, Verdict
@@ -126,13 +126,13 @@ def test_lines_say_what_grew_and_what_each_side_takes() -> None:
         (Use("user_s", "s", 2.0, 4.0), Use("peak_bytes", "bytes", 2.0**20, 2.0**20)),
         "x/it.svg",
     )
-    assert told([each]) == [
+    assert explanation_lines([each]) == [
         "explained: it, by perf of 5 processes a side; flame graph x/it.svg",
         "  +0.5 s in f (a.py:7) itself: 1 s in base, 1.5 s in head",
         "  user time 2 s → 4 s (× 2); peak memory 1 MiB → 1 MiB (× 1)",
     ]
     unseen = Explanation("it", "", "", 0, (), (), "")
-    assert told([unseen]) == [
+    assert explanation_lines([unseen]) == [
         "explained: it: no profiler here sees anything of it (py-spy, perf, valgrind)"
     ]
 
