@@ -50,7 +50,7 @@ def machine_profile(
     measured: Mapping[str, MeasuredConstant],
     source: str,
 ) -> Document:
-    """The profile of this machine: topology, caches and `measured` constants, the rest from
+    """Return the profile of this machine: topology, caches and `measured` constants, the rest from
     `base`.
     """
     document = _renamed(base, name, f"{cpu_model}, {len(host.cpus)} CPUs, calibrated")
@@ -89,8 +89,8 @@ def machine_profile(
 def software_profile(
     base: Document, name: str, ipc: Document, measured: Mapping[str, MeasuredConstant], source: str
 ) -> Document:
-    """The profile of this runtime: `measured` costs and clock, and the machine's `core.ipc`, on
-    which they hold.
+    """Return the profile of this runtime: `measured` costs and clock, and the machine's `core.ipc`,
+    on which they hold.
     """
     document = _renamed(base, name, "this runtime, calibrated")
     put(document, "reference.ipc", ipc)
@@ -130,7 +130,7 @@ def _rounded(value: float) -> float:
 
 
 def read(path: Path) -> Document:
-    """The values of a profile's file that has been checked."""
+    """Return the values of a profile's file that has been checked."""
     import yaml
 
     return yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -140,8 +140,8 @@ def read(path: Path) -> Document:
 
 
 def checked(document: Document, name: str, load: Callable[[Path], object]) -> bytes:
-    """The file's bytes. Raises RunFailed if `load` would not take them: a profile that breaks a
-    rule is not written.
+    """Return the file's bytes. Raises RunFailed if `load` would not take them: a profile that
+    breaks a rule is not written.
     """
     data = (HEADER + as_yaml(document)).encode()
     with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +157,7 @@ def checked(document: Document, name: str, load: Callable[[Path], object]) -> by
 
 
 def as_yaml(document: Document) -> str:
-    """A profile as text: a constant a line."""
+    """Return a profile as text: a constant a line."""
     parts = []
     for key, value in document.items():
         lines = list(_lines({key: value}, ""))
@@ -178,7 +178,7 @@ def _lines(values: Mapping[Any, Any], indent: str) -> Iterator[str]:
 
 
 def _scalar(value: object) -> str:
-    """A value on one line. Numbers are written out: YAML takes 1e-06 for a text."""
+    """Return a value on one line. Numbers are written out: YAML takes 1e-06 for a text."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_scalar(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):

@@ -109,14 +109,14 @@ def found(visits: Sequence[Visit]) -> CalibratedConstants:
 
 
 def summary(values: list[float]) -> MeasuredConstant:
-    """Median and quartiles, linear between the values."""
+    """Return the median and the quartiles, linear between the values."""
     low, median, high = (float(quantile) for quantile in np.quantile(values, (0.25, 0.5, 0.75)))
     return MeasuredConstant(median, low, high)
 
 
 @contextmanager
 def pinned(cpu: int) -> Iterator[None]:
-    """The calling thread on one CPU meanwhile. Raises OSError if it may not."""
+    """Pin the calling thread to one CPU meanwhile. Raise OSError if it may not run there."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
     try:

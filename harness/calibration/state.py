@@ -23,8 +23,8 @@ states' factor of five.
 
 
 def hand_off_ns(host: Host) -> float | None:
-    """One way between the two nearest cores, the shortest of a few tries [ns]; None where one core
-    may be used.
+    """Return one way between the two nearest cores, the shortest of a few tries [ns]; None where
+    one core may be used.
 
     Raises OSError if the system refuses a thread or a CPU.
     """

@@ -106,8 +106,8 @@ class Host:
         return found
 
     def nearest(self) -> tuple[str, list[int]] | None:
-        """The shortest distance between two cores, and two CPUs that far apart; None where there is
-        one core.
+        """Return the shortest distance between two cores, and two CPUs that far apart; None where
+        there is one core.
         """
         pairs = self.pairs()
         return next(
@@ -182,7 +182,7 @@ def _die(cpu: Path) -> set[int]:
 
 
 def _package(cpu: Path) -> set[int]:
-    """The CPUs of its socket, under the file's name of today or of old."""
+    """Return the CPUs of its socket, under the file's name of today or of old."""
     return cpu_list(
         read_text(cpu / "topology/package_cpus_list")
         or read_text(cpu / "topology/core_siblings_list")
@@ -191,7 +191,7 @@ def _package(cpu: Path) -> set[int]:
 
 
 def cpu_list(text: str) -> set[int]:
-    """The numbers in a list such as `0-3,8`."""
+    """Return the numbers in a list such as `0-3,8`."""
     numbers: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")

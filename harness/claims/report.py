@@ -207,7 +207,7 @@ def listing(claims: Sequence[Claim]) -> str:
 
 
 def number(value: float) -> str:
-    """A number for people, to three digits: `1.23 M`, `0.0451`, `176`."""
+    """Return a number for people, to three digits: `1.23 M`, `0.0451`, `176`."""
     if not math.isfinite(value):
         return "∞"
     for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
@@ -217,7 +217,7 @@ def number(value: float) -> str:
 
 
 def range_of(reading: RangedNumber) -> str:
-    """The range of a reading for people; what is not known is said."""
+    """Return the range of a reading for people; what is not known is said."""
     if reading.is_open:
         return (
             f"{number(reading.low)} … {number(reading.high)}: "

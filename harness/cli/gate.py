@@ -400,8 +400,8 @@ def _policy(inconclusive: Exit, comparison: Comparison) -> Exit:
 
 
 def _are_files(args: argparse.Namespace) -> bool:
-    """True if both sides are files of results. Raises UserError for a mixture, NoBase for a base
-    file that is missing."""
+    """Return True if both sides are files of results. Raises UserError for a mixture, NoBase for a
+    base file that is missing."""
     sides = {"--base": args.base, "--head": args.head or ["."]}
     kinds = {
         option: {_holds(Path.is_file, text) for text in texts} for option, texts in sides.items()

@@ -89,7 +89,7 @@ def write_outputs(
 
 
 def wants_colour() -> bool:
-    """True on a terminal with colours, unless NO_COLOR is set."""
+    """Return True on a terminal with colours, unless NO_COLOR is set."""
     return (
         sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     )

@@ -31,7 +31,8 @@ def add_peer_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
-    """The run of a peer that is asked for. `defaults`: what the options are if nothing is said.
+    """Return the run of a peer that is asked for. `defaults`: what the options are if nothing is
+    said.
 
     Raises UserError for a peer that is not there, for an option of ours, and for a graph that peers
     do not run.

@@ -324,7 +324,7 @@ def _tell_window(layout: RunLayout, run: Run) -> None:
 
 
 def _run_of_peer(args: argparse.Namespace) -> Run:
-    """The run of a peer that is asked for."""
+    """Return the run of a peer that is asked for."""
     unset = argparse.ArgumentParser()
     add_run_arguments(unset)
     _check_lengths(args, Place())

@@ -37,13 +37,13 @@ known.
 
 
 def report(records: Sequence[dict[str, Any]]) -> list[str]:
-    """All lines of some runs, as if they were printed one by one."""
+    """Return all lines of some runs, as if they were printed one by one."""
     rows = [row(records[: number + 1]) for number in range(len(records))]
     return [*heading(records[0]), *rows, *conclusion(records)]
 
 
 def heading(first: dict[str, Any]) -> list[str]:
-    """The lines over the table: what was run, and the names of the columns."""
+    """Return the lines over the table: what was run, and the names of the columns."""
     return [
         *heading_of_threads(first),
         *_simulation_lines(first),
@@ -54,7 +54,7 @@ def heading(first: dict[str, Any]) -> list[str]:
 
 
 def heading_of_threads(record: dict[str, Any]) -> list[str]:
-    """The lines that say what was run, and on how many threads."""
+    """Return the lines that say what was run, and on how many threads."""
     settings = " ".join(f"{name}={value}" for name, value in record["parameters"].items())
     return [
         f"{record['topology']} {settings}".rstrip(),
@@ -63,7 +63,7 @@ def heading_of_threads(record: dict[str, Any]) -> list[str]:
 
 
 def benchmark_lines(run: Run) -> list[str]:
-    """The line that says how often a benchmark reads its input, if it has any."""
+    """Return the line that says how often a benchmark reads its input, if it has any."""
     cycles = run.parameters.get("cycles")
     if cycles is None or run.topology not in TOPOLOGIES:
         return []
@@ -74,7 +74,7 @@ def benchmark_lines(run: Run) -> list[str]:
 
 
 def row(records: Sequence[dict[str, Any]]) -> str:
-    """The line of the last of the runs so far."""
+    """Return the line of the last of the runs so far."""
     record = records[-1]
     latency = record["latency_ns"]
     rates = (
@@ -88,8 +88,8 @@ def row(records: Sequence[dict[str, Any]]) -> str:
 
 
 def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines below the table: runs that ended, where laws came to, the mean with its interval if
-    there are several runs, and what to know about the host.
+    """Return the lines below the table: runs that ended, where laws came to, the mean with its
+    interval if there are several runs, and what to know about the host.
     """
     return (
         _end_lines(records)
@@ -302,7 +302,7 @@ def left_out_warnings(records: Sequence[dict[str, Any]], most_percent: float) ->
 
 
 def _host_lines(records: Sequence[dict[str, Any]]) -> list[str]:
-    """Each kind of warning once, as the first run had it: runs differ in its numbers."""
+    """Return each kind of warning once, as the first run had it: runs differ in its numbers."""
     kinds: dict[str, list[str]] = {}
     for record in records:
         for warning in record["host"]["host_warnings"]:

@@ -61,7 +61,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `sweep`."""
+    """Add the options of `sweep`."""
     parser.add_argument(
         "experiment",
         nargs="*",
@@ -175,7 +175,7 @@ def _file(config: Config, block: Block, args: argparse.Namespace) -> Path:
 
 
 def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
-    """One line a block, then the sums of what is still to be measured."""
+    """Print one line for each block, then the sums of what is still to be measured."""
     from harness.experiments.config import clock
 
     due = [block for block, path in plan if fresh or why_due(block, path)]
@@ -196,7 +196,7 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
 
 
 def _missing(plan: list[tuple[Block, Path]]) -> Iterator[tuple[Block, Path]]:
-    """The blocks that have to be measured; says why what is there of them is replaced."""
+    """Yield the blocks that have to be measured; say why what is there of them is replaced."""
     skipped = 0
     for block, path in plan:
         why = why_due(block, path)

@@ -32,12 +32,12 @@ class SweepProgress(OverwrittenLine):
             self._overwrite(said, self._done, self._total)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._overwrite("")
         print(text, file=sys.stderr, flush=True)
 
     def finished(self, block: Block, record: dict[str, Any]) -> None:
-        """A run has ended."""
+        """Count a run that has ended."""
         self._done += 1
         self._left_s = max(self._left_s - block.estimated_s / block.runs, 0.0)
         constants = (record.get("simulation") or {}).get("constants", {})
@@ -69,7 +69,7 @@ class SweepProgress(OverwrittenLine):
         return f"[{self._done}/{self._total}]"
 
     def _remaining(self) -> str:
-        """The estimate of what is left, stretched by how wrong it was so far."""
+        """Return the estimate of what is left, stretched by how wrong it was so far."""
         from harness.experiments.config import clock
 
         past = self._estimated_s - self._left_s

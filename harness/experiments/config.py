@@ -59,12 +59,12 @@ class Config:
         return [experiment for experiment in self.experiments if not experiment.on_request]
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of the experiments that are made if none is named."""
+        """Yield the blocks of the experiments that are made if none is named."""
         for experiment in self.by_default:
             yield from experiment.blocks()
 
     def experiment(self, name: str) -> Experiment:
-        """The experiment with that name. Raises UserError if the profile does not have it."""
+        """Return the experiment with that name. Raises UserError if the profile has none."""
         for experiment in self.experiments:
             if experiment.name == name:
                 return experiment
@@ -100,21 +100,21 @@ class Config:
     # Where the workflow puts things. The rules, `sweep` and `figures` all ask here.
 
     def records(self, experiment: str, stem: str, machine: str = "") -> str:
-        """The file with a block's records, `Block.stem`; `machine`: another one, on which the block
-        was measured.
+        """Return the file with a block's records, `Block.stem`; `machine`: another one, on which
+        the block was measured.
         """
         return f"{self.results}/raw/{experiment}/{machine and machine + '/'}{stem}.jsonl"
 
     def brought(self, experiment: str) -> list[str]:
-        """The files with records of the experiment that were measured on other machines."""
+        """Return the files with records of the experiment that were measured on other machines."""
         return sorted(map(str, Path(self.records(experiment, "any")).parent.glob("*/*.jsonl")))
 
     def tables(self, figure: str) -> str:
-        """The folder with the tables of a figure: its experiment's, or its bench's."""
+        """Return the folder with the tables of a figure: its experiment's, or its bench's."""
         return f"{self.results}/tables/{figure}"
 
     def bench(self, name: str) -> str:
-        """The table that a bench writes."""
+        """Return the table that a bench writes."""
         return f"{self.tables(name)}/{name}.parquet"
 
     @property
@@ -123,7 +123,7 @@ class Config:
         return f"{self.results}/report.html"
 
     def figure(self, name: str, kind: str) -> str:
-        """The file of a figure; `kind` is png or svg."""
+        """Return the file of a figure; `kind` is png or svg."""
         return f"{self.figures}/{name}.{kind}"
 
 
@@ -134,9 +134,9 @@ def load_config(
     files: Sequence[Path] = (),
     names: Sequence[str] = (),
 ) -> Config:
-    """The profile in a YAML file, with the experiments that it names, beside it in `experiments/`,
-    or with those in `files`, or of these `names`, alone; with `place` and `sensitivity` as in
-    `read_experiment`: another experiment may not fit that place.
+    """Return the profile in a YAML file, with the experiments that it names, beside it in
+    `experiments/`, or with those in `files`, or of these `names`, alone; with `place` and
+    `sensitivity` as in `read_experiment`: another experiment may not fit that place.
 
     Raises UserError, in one line, for a file that cannot be read or breaks a rule, and for a name
     that the profile does not have.
@@ -223,17 +223,17 @@ def own_files(words: Sequence[str]) -> list[Path]:
 
 
 def experiment_file(profile: Path, name: str) -> Path:
-    """The file of an experiment, beside that of the profile."""
+    """Return the file of an experiment, beside that of the profile."""
     return profile.parent / "experiments" / f"{name}.yaml"
 
 
 def left_out(experiments: Sequence[Experiment]) -> Sequence[str]:
-    """A line for each peer that an experiment names and that is not built here."""
+    """Return a line for each peer that an experiment names and that is not built here."""
     return [f"{each.name}: left out: {why}" for each in experiments for why in each.left_out]
 
 
 def _with_size(path: Path, size: str) -> list[str]:
-    """The names of the experiments beside a profile that have a size, with numbers in order.
+    """Return the names of the experiments beside a profile that have a size, with numbers in order.
 
     Raises UserError if none has.
     """
@@ -252,7 +252,7 @@ def _with_size(path: Path, size: str) -> list[str]:
 
 
 def clock(seconds: float) -> str:
-    """A stretch of time for people: `45 s`, `6 min 20 s`, `2 h 05 min`."""
+    """Return a stretch of time for people: `45 s`, `6 min 20 s`, `2 h 05 min`."""
     whole = max(0, round(seconds))
     minutes, rest = divmod(whole, 60)
     if minutes == 0:

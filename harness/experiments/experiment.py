@@ -262,12 +262,12 @@ class Experiment:
         return tuple({arm.name: arm for block in self._blocks for arm in block.arms}.values())
 
     def blocks(self) -> Sequence[Block]:
-        """One block for each cell of each machine."""
+        """Return one block for each cell of each machine."""
         return self._blocks
 
     def block(self, stem: str) -> Block:
-        """The block with that name of its file: a cell, or `MACHINE~CELL`. Raises UserError if
-        there is none.
+        """Return the block with that name of its file: a cell, or `MACHINE~CELL`. Raises UserError
+        if there is none.
         """
         for block in self._blocks:
             if block.stem == stem:

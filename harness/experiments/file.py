@@ -52,8 +52,9 @@ VIRTUAL_LEAST = dict.fromkeys(REAL_LEAST, 1e-6)
 def read_experiment(
     path: Path, profile: Mapping[str, Any], place: Place | None, sensitivity: bool
 ) -> Experiment:
-    """The experiment in a file, in the size of a profile (its values). With `place` it is measured
-    there and nowhere else; with `sensitivity` all that is simulated varies its machine's constants.
+    """Return the experiment in a file, in the size of a profile (its values). With `place` it is
+    measured there and nowhere else; with `sensitivity` all that is simulated varies its machine's
+    constants.
 
     Raises UserError, in one line, for a file that cannot be read or breaks a rule.
     """
@@ -183,9 +184,9 @@ def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, fl
 def _cells(
     path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], seed: int
 ) -> Iterator[tuple[Cell, Graph | None, tuple[Spot, Sequence[Mapping[str, Any]]]]]:
-    """The cells of all sweeps, with the parameters that are otherwise on this machine; the graphs
-    of those of files; and the arms: of the sweep if it has some, else of the machine or the size,
-    with the place in the file that says so.
+    """Yield the cells of all sweeps, with the parameters that are otherwise on this machine; the
+    graphs of those of files; and the arms: of the sweep if it has some, else of the machine or the
+    size, with the place in the file that says so.
     """
     sweeps = entry.get("sweeps", size["sweeps"])
     where = (*(spot if "sweeps" in entry else spot[:2]), "sweeps")
@@ -255,8 +256,8 @@ def _arms(
     capacity: int | None,
     left_out: dict[str, str],
 ) -> Iterator[Arm]:
-    """The arms on one machine. Peers that are not built here are none: `left_out` says which, and
-    why. One whose queues have another length than its own by default is named after it.
+    """Yield the arms on one machine. Peers that are not built here are none: `left_out` says which,
+    and why. One whose queues have another length than its own by default is named after it.
     """
     seen: set[str] = set()
     for index, values in enumerate(entries):

@@ -52,7 +52,7 @@ def of_block(block: Block) -> frozenset[Path]:
 
 
 def _laws(block: Block) -> Iterator[str]:
-    """The modules of the laws that decide in a block: about pools, or about the ports of a
+    """Yield the modules of the laws that decide in a block: about pools, or about the ports of a
     balancer.
     """
     by_graph = bool(block.cell.graph_file)  # its operators may be elastic by themselves

@@ -67,7 +67,7 @@ def _is_as_asked(block: Block, records: list[dict[str, Any]]) -> bool:
 
 
 def _variant(record: dict[str, Any]) -> tuple[tuple[str, float], ...]:
-    """The constants that a simulated run replaced; none of any other run."""
+    """Return the constants that a simulated run replaced; none of any other run."""
     return tuple(sorted((record.get("simulation") or {}).get("constants", {}).items()))
 
 

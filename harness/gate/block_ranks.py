@@ -92,8 +92,8 @@ class Blocks:
         return self._first(lambda shift: self.p_less(shift) <= level)
 
     def leans(self, shift: float) -> bool:
-        """True if the estimate is above `shift`, judged by one sum of ranks instead of the search
-        that the estimate needs."""
+        """Return True if the estimate is above `shift`, judged by one sum of ranks instead of the
+        search that the estimate needs."""
         return self._excess(shift) > 0
 
     def estimate(self) -> float:

@@ -260,8 +260,8 @@ class _Call:
         )
 
     def _is_settled(self) -> bool:
-        """True if a cell is proven slower, so that nothing that may still be found changes the exit
-        code: every program has answered, and only wrong results would count for more."""
+        """Return True if a cell is proven slower, so that nothing that may still be found changes
+        the exit code: every program has answered, and only wrong results would count for more."""
         return (
             not self.family.looks.is_fixed
             and Verdict.REGRESSED in self.standing().values()
@@ -416,7 +416,7 @@ class _Call:
         return any(self._is_open(series) for series in self.series)
 
     def _is_open(self, series: Series) -> bool:
-        """True if a program has a cell that still gives numbers and that more numbers may
+        """Return True if a program has a cell that still gives numbers and that more numbers may
         decide."""
         if series in self.left_out:
             return False
@@ -463,8 +463,8 @@ class _Call:
         return judged
 
     def _control_failed(self, control: CellResult) -> bool:
-        """True if base differs from itself, or gave no number when compared with itself, so that
-        nothing shows that it does not."""
+        """Return True if base differs from itself, or gave no number when compared with itself, so
+        that nothing shows that it does not."""
         return self.control.failed or bool(control.reason)
 
     def _control_result(self) -> CellResult:

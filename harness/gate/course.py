@@ -51,8 +51,8 @@ class CellCourse:
         return self.evidence.add(block)
 
     def agrees(self) -> bool:
-        """True if each side has given one value in all of its processes, or nearly so if the metric
-        is deterministic."""
+        """Return True if each side has given one value in all of its processes, or nearly so if the
+        metric is deterministic."""
         limit = DETERMINISTIC_WITHIN if self.cell.metric.deterministic else ROUNDING_ERROR
         return all(
             max(side) - min(side) <= limit * max(side) for side in (self.base, self.head) if side
@@ -147,8 +147,8 @@ class Course(CellCourse):
         return tolerated(self.cell.metric, middle_of(self.base), worse)
 
     def _contradicted(self, p: float, worse: float) -> bool:
-        """True if means or tails contradict that head has regressed, which ranks say with p-value
-        `p`."""
+        """Return True if means or tails contradict that head has regressed, which ranks say with
+        p-value `p`."""
         return p <= self.level["regressed"] and self._contradiction(worse) is not None
 
     def _contradiction(self, worse: float) -> Means | None:
@@ -165,7 +165,7 @@ class Course(CellCourse):
         return next((each for each in self._means() if each.p_less(limit) > level), None)
 
     def is_open(self) -> bool:
-        """True if more blocks may decide the cell."""
+        """Return True if more blocks may decide the cell."""
         if self.cell.metric.deterministic and self.evidence.blocks:
             return False
         return (

@@ -192,8 +192,8 @@ def _roots(trees: Mapping[Role, Tree]) -> dict[Role, Path]:
 
 
 def _is_named(path: Path, program: Program) -> bool:
-    """True if the program's words name the file, or a script in a folder above it, by an absolute
-    path: then it is shared on purpose."""
+    """Return True if the program's words name the file, or a script in a folder above it, by an
+    absolute path: then it is shared on purpose."""
     scripts = [Path(os.path.realpath(word)) for word in program.argv if Path(word).is_absolute()]
     return any(
         path == script or (script.is_file() and script.parent in path.parents) for script in scripts
@@ -227,7 +227,7 @@ def _sorted(paths: set[Path], mine: Path, theirs: Path, by_python: bool) -> Load
 
 
 def _is_module_of(path: Path, tree: Path) -> bool:
-    """True if a tree contains the module too, as part of a package at its top or in `src`."""
+    """Return True if a tree has the module too, as part of a package at its top or in `src`."""
     if path.suffix not in (".py", ".so"):
         return False
     top = path.parent

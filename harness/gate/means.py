@@ -78,14 +78,14 @@ class Means:
         return self._p_below(*self._shifted(shift))
 
     def agree(self, ranks: float, distance: float) -> bool:
-        """True if head's mean is proven not to be better than the estimate `ranks` by
+        """Return True if head's mean is proven not to be better than the estimate `ranks` by
         `distance`."""
         base, head = self._shifted(ranks - distance)
         proofs = (p_mean_below(base, head, REACH), p_mean_below_by_t(base, head))
         return max(proofs) <= AGREEMENT_LEVEL
 
     def contradict(self) -> bool:
-        """True if head's mean is proven to be better."""
+        """Return True if head's mean is proven to be better."""
         return self.p_less(0.0) <= AGREEMENT_LEVEL
 
     @property

@@ -139,8 +139,8 @@ def disturbances(host: Mapping[str, Any]) -> list[str]:
 
 
 def _exceeds(value: object, limit: float) -> bool:
-    """True if a value is at or above a limit in whole microseconds, or above a limit that is a
-    share, as in `host.fitness_warnings`."""
+    """Return True if a value is at or above a limit in whole microseconds, or above a limit that is
+    a share, as in `host.fitness_warnings`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value >= limit if isinstance(limit, int) else value > limit

@@ -69,8 +69,8 @@ def _commands(suite: Suite) -> Iterator[tuple[str, str]]:
 
 
 def _has(directory: Path, commit: str | None, name: str) -> bool:
-    """True if a commit of the repository around a directory, or else the directory, has a file or
-    folder of this name."""
+    """Return True if a commit of the repository around a directory, or else the directory, has a
+    file or folder of this name."""
     if commit is None:
         return (directory / name).exists()
     return asked(directory, "cat-file", "-e", f"{commit}:{name}") is not None

@@ -196,7 +196,7 @@ def _tellable(host: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> bool:
-    """True if "incorrect" means wrong results, and not that the run ended without any."""
+    """Return True if "incorrect" means wrong results, and not that the run ended without any."""
     if not failed:
         return True
     if "order_violations" not in record:
@@ -299,7 +299,7 @@ def _numbers(found: Mapping[GateCell, object]) -> tuple[dict[str, float], dict[s
 
 
 def _holds(document: object, name: str) -> bool:
-    """True if there is a field of a dotted name, even if it is null."""
+    """Return True if there is a field of a dotted name, even if it is null."""
     *outer, last = name.split(".")
     place = _field(document, ".".join(outer)) if outer else document
     return isinstance(place, Mapping) and last in place

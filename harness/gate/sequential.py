@@ -78,7 +78,7 @@ class Looks:
         return look
 
     def is_look(self, n: int) -> bool:
-        """True if the test is made at n blocks."""
+        """Return True if the test is made at n blocks."""
         return self.next(n - 1) == n
 
     def number(self, n: int) -> int:
@@ -243,8 +243,8 @@ class Evidence:
         return best
 
     def steps_hide(self, shift: float, level: float) -> bool:
-        """True if values were too coarse at the last look to reject "head is slower by at least
-        `shift`": ever, or at this look, where exact values would have rejected it."""
+        """Return True if values were too coarse at the last look to reject "head is slower by at
+        least `shift`": ever, or at this look, where exact values would have rejected it."""
         if not self.is_seen or self.p_less(shift) <= level:
             return False
         last = self._seen[-1]
@@ -260,7 +260,8 @@ class Evidence:
         return self._seen[-1].weight * float(self.looks.orders) ** -self._seen[-1].blocks.n
 
     def leans(self, shift: float) -> bool:
-        """True if the estimate at the last look is above `shift`; False before the first look."""
+        """Return True if the estimate at the last look is above `shift`; False before the first
+        look."""
         return bool(self._seen) and self._seen[-1].blocks.leans(shift)
 
     def estimate(self) -> float:

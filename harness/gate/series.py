@@ -200,17 +200,17 @@ class Series:
                 )
 
     def _is_deterministic(self) -> bool:
-        """True if a cell must have one value in a block, so that both pairs get the same
+        """Return True if a cell must have one value in a block, so that both pairs get the same
         numbers.
         """
         return any(cell.metric.deterministic for cell in self.program.cells)
 
     def _failed(self, arm: str) -> bool:
-        """True if a side gives no number of any cell any more."""
+        """Return True if a side gives no number of any cell any more."""
         return all((arm, cell.name) in self.trouble for cell in self.program.cells)
 
     def _known(self, arm: str) -> bool:
-        """True if a side has a result, good or bad, of any cell."""
+        """Return True if a side has a result, good or bad, of any cell."""
         return any(
             (arm, cell.name) in each
             for each in (self.values, self.trouble)

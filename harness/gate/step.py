@@ -87,8 +87,8 @@ def slack(base: Sequence[float], head: Sequence[float], by_difference: bool) -> 
 
 
 def are_copies(base: Sequence[float], head: Sequence[float]) -> bool:
-    """True if most values of head are also base's, though no side has one twice, and if that many
-    equal values would hardly come by chance among values of so few digits."""
+    """Return True if most values of head are also base's, though no side has one twice, and if that
+    many equal values would hardly come by chance among values of so few digits."""
     both = {*base} & {*head}
     if not all(len(set(side)) == len(side) > 1 for side in (base, head)):
         return False

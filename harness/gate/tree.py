@@ -129,8 +129,8 @@ def _built(
 
 
 def _is_just_its_commit(directory: Path, side: Side, repository: Path) -> bool:
-    """True if a directory has no change, and is the place in a work tree of `repository` in which a
-    revision would be measured."""
+    """Return True if a directory has no change, and is the place in a work tree of `repository` in
+    which a revision would be measured."""
 
     def place(of: Path) -> tuple[str | None, str | None]:
         return _common(of), asked(of, "rev-parse", "--show-prefix")
@@ -199,8 +199,8 @@ def _remote(text: str, repository: Path) -> str | None:
 
 
 def _is_directory(path: Path) -> bool:
-    """True if the path is a directory that we can see. A name may be too long, or in a place that
-    we may not read."""
+    """Return True if the path is a directory that we can see. A name may be too long, or in a place
+    that we may not read."""
     try:
         return path.is_dir()
     except OSError:

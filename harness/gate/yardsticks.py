@@ -17,21 +17,21 @@ Yardstick = Callable[[Sequence[float], Sequence[float]], bool]
 
 
 def mean_5_percent(base: Sequence[float], head: Sequence[float]) -> bool:
-    """True if head's mean is more than 5 % above base's: pytest-benchmark's
+    """Return True if head's mean is more than 5 % above base's: pytest-benchmark's
     `--benchmark-compare-fail=mean:5%`."""
     return statistics.fmean(head) > 1.05 * statistics.fmean(base)
 
 
 def mann_whitney(base: Sequence[float], head: Sequence[float]) -> bool:
-    """True if the two-sided Mann-Whitney U test rejects at 0.05 and head's median is higher:
+    """Return True if the two-sided Mann-Whitney U test rejects at 0.05 and head's median is higher:
     benchstat, and google benchmark's compare.py."""
     slower = statistics.median(head) > statistics.median(base)
     return slower and bool(stats.mannwhitneyu(base, head, alternative="two-sided").pvalue < ALPHA)
 
 
 def welch(base: Sequence[float], head: Sequence[float]) -> bool:
-    """True if Welch's two-sided t-test rejects at 0.05 and head's mean is higher: hyperfine's
-    welch_ttest.py.
+    """Return True if Welch's two-sided t-test rejects at 0.05 and head's mean is higher:
+    hyperfine's welch_ttest.py.
 
     pyperf uses Student's t: the same statistic if both sides have the same number of samples, with
     slightly more degrees of freedom.

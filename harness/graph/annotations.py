@@ -214,7 +214,7 @@ def replicate(
 
 
 def _schema_of(graph: Graph, place: Place | Outlets) -> Schema | None:
-    """The schema of the tuples that leave a place; None: streams are not typed."""
+    """Return the schema of the tuples that leave a place; None: streams are not typed."""
     several = isinstance(place, tuple) and not isinstance(place, PortId)
     port = graph.output_port(place[0] if several else place)
     typed = graph.operators[port.operator].typed
@@ -241,7 +241,7 @@ def _check_composite(what: str, composite: object) -> None:
 
 
 def _outlets(graph: Graph, what: str, returned: object) -> list[PortId]:
-    """The output ports that a replica returned."""
+    """Return the output ports that a replica returned."""
     if isinstance(returned, tuple) and not isinstance(returned, PortId) and returned:
         return [port for each in returned for port in _outlets(graph, what, each)]
     if not isinstance(returned, Operator | PortId):

@@ -13,7 +13,7 @@ MAX_PERIOD_S = 86_400.0  # a day
 
 
 def threaded_split(name: str, outputs: int, buffer_size: int) -> Operator:
-    """The operator, its buffers not included. Raises GraphError for a value out of range."""
+    """Return the operator, its buffers not included. Raises GraphError for a value out of range."""
     _check_buffers(f"of threaded_split {name!r}", outputs, buffer_size)
     return Operator(
         name, THREADED_SPLIT, 1, outputs, buffer_size=buffer_size, initial_active_ports=outputs
@@ -31,7 +31,7 @@ def elastic_load_balance(
     elastic: bool,
     initial_active_ports: int | None,
 ) -> Operator:
-    """The operator, its buffers not included. Raises GraphError for a value out of range."""
+    """Return the operator, its buffers not included. Raises GraphError for a value out of range."""
     of = f"of elastic_load_balance {name!r}"
     _check_buffers(of, outputs, buffer_size)
     for parameter, value in (("rapid_scaling", rapid_scaling), ("elastic", elastic)):
@@ -72,6 +72,6 @@ def outer_port(graph: OperatorGraph, port: PortId) -> PortId:
 
 
 def _check_buffers(of: str, outputs: object, buffer_size: object) -> None:
-    """Each output port has a thread, so that there are no more of them than a pool may have."""
+    """Check the number of output ports, each with a thread, and the size of their buffers."""
     whole(f"outputs {of}", outputs, 1, MAX_THREADS, "ports")
     whole(f"buffer_size {of}", buffer_size, 1, MAX_QUEUE_CAPACITY, "tuples")

@@ -31,7 +31,7 @@ class BrokenRule(NamedTuple):
 
 
 def problems_of(graph: OperatorGraph) -> Iterator[BrokenRule]:
-    """Every rule that the graph breaks, with its place."""
+    """Yield every rule that the graph breaks, with its place."""
     kinds = {operator.kind for operator in graph.operators.values()}
     if not any(operator.is_source for operator in graph.operators.values()):
         yield BrokenRule("no source: a graph needs an operator without input ports")

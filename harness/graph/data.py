@@ -123,19 +123,19 @@ class OperatorGraph:
         return table
 
     def input_ports(self) -> Iterator[PortId]:
-        """All input ports, in the order in which their operators were added."""
+        """Yield all input ports, in the order in which their operators were added."""
         for operator in self.operators.values():
             for port in range(operator.inputs):
                 yield PortId(operator.name, port)
 
     def output_ports(self) -> Iterator[PortId]:
-        """All output ports, in the order in which their operators were added."""
+        """Yield all output ports, in the order in which their operators were added."""
         for operator in self.operators.values():
             for port in range(operator.outputs):
                 yield PortId(operator.name, port)
 
     def downstream(self) -> dict[str, list[str]]:
-        """The operators that each operator feeds, in port order, with repetitions."""
+        """Return the operators that each operator feeds, in port order, with repetitions."""
         table: dict[str, list[str]] = {name: [] for name in self.operators}
         for stream in self.streams:
             table[stream.source.operator].append(stream.target.operator)
@@ -149,7 +149,7 @@ class OperatorGraph:
         return [names[index] for index in self.numbered().order]
 
     def numbered(self) -> Numbered:
-        """The graph by numbers. Raises GraphError, naming a cycle, if there is one."""
+        """Return the graph by numbers. Raises GraphError, naming a cycle, if there is one."""
         numbered = number(self.operators, self.streams)
         if len(numbered.order) < len(self.operators):
             raise GraphError(
@@ -158,7 +158,7 @@ class OperatorGraph:
         return numbered
 
     def _port(self, place: Operator | PortId, count: str, side: str) -> PortId:
-        """The port meant. Raises GraphError if it does not exist."""
+        """Return the port meant. Raises GraphError if it does not exist."""
         if not isinstance(place, PortId | Operator):
             raise GraphError(
                 f"graph {self.name!r}: a port is given by its operator or its PortId, not "
@@ -210,5 +210,5 @@ class OperatorGraph:
 
 
 def named_or_shown(value: object) -> str:
-    """An operator by its name, anything else as it is."""
+    """Return an operator by its name, anything else as it is."""
     return repr(value.name) if isinstance(value, Operator) else shown(value)

@@ -8,7 +8,7 @@ _WORD = 2**64 - 1
 
 
 def key_of(sequence: int, keys: int) -> int:
-    """The key, from 0 to `keys` - 1, of the tuple with that sequence number: a hash of it.
+    """Return the key, from 0 to `keys` - 1, of the tuple with that sequence number: a hash of it.
 
     2^64 / golden ratio spreads consecutive numbers; the other multiplier is that of degski's 64-bit
     mixer.

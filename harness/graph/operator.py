@@ -190,15 +190,15 @@ class Operator:
         return called is not None and bool(getattr(called, "is_python", True))
 
     def input(self, port: int) -> OwnedPort:
-        """The id of input port `port`."""
+        """Return the id of input port `port`."""
         return OwnedPort.of(self, port)
 
     def output(self, port: int) -> OwnedPort:
-        """The id of output port `port`."""
+        """Return the id of output port `port`."""
         return OwnedPort.of(self, port)
 
     def owner(self) -> Chaining:
-        """The graph that it was added to. Raises GraphError if there is none."""
+        """Return the graph that it was added to. Raises GraphError if there is none."""
         if self.graph is None:
             raise GraphError(f"operator {self.name!r} is in no graph")
         return self.graph

@@ -26,7 +26,7 @@ class Numbered(NamedTuple):
     targets: list[int]  # by stream: the operator that it feeds
 
     def leaving(self, operator: int) -> list[int]:
-        """The streams of an operator, in the order in which they were added."""
+        """Return the streams of an operator, in the order in which they were added."""
         return self.streams[self.first[operator] : self.first[operator + 1]]
 
 
@@ -83,6 +83,6 @@ def cycle_of(names: Sequence[str], numbered: Numbered) -> list[str]:
 
 
 def describe_cycle(names: list[str]) -> str:
-    """A cycle for people."""
+    """Return a cycle for people."""
     shown = names if len(names) <= 12 else [*names[:6], "…", *names[-5:]]
     return f"cycle {' -> '.join(shown)} (only a control port may close one)"

@@ -117,7 +117,7 @@ class Schema:
         return tuple(found)
 
     def __getitem__(self, name: str) -> Attribute:
-        """The attribute of a name. Raises KeyError if there is none."""
+        """Return the attribute of a name. Raises KeyError if there is none."""
         return self._named[name]
 
     @cached_property
@@ -154,7 +154,7 @@ class Schema:
         )
 
     def c_struct(self) -> str:
-        """The declaration of a struct in C that has this layout."""
+        """Return the declaration of a struct in C that has this layout."""
         lines = []
         for name, kind, what, _, bound in self.attributes:
             if what == "string":

@@ -80,21 +80,21 @@ class Profile:
     """Constants that a sensitivity study varies, the most important first: path -> (low, high)."""
 
     def __getitem__(self, path: str) -> Any:
-        """The number (or plain text) at a dotted path. Raises KeyError if there is none."""
+        """Return the number (or plain text) at a dotted path. Raises KeyError if there is none."""
         if path in self.constants:
             return self.constants[path].value
         return self.plain[path]
 
     def get(self, path: str, default: Any = None) -> Any:
-        """The number (or plain text) at a dotted path, or the default."""
+        """Return the number (or plain text) at a dotted path, or the default."""
         try:
             return self[path]
         except KeyError:
             return default
 
     def table(self, path: str) -> dict[int, float]:
-        """The numbers of a table, such as `atomic.contended`, ascending. Raises KeyError if there
-        is none.
+        """Return the numbers of a table, such as `atomic.contended`, ascending. Raises KeyError if
+        there is none.
         """
         steps = {
             where.removeprefix(f"{path}."): each.value
@@ -106,8 +106,8 @@ class Profile:
         return {int(step): steps[step] for step in sorted(steps, key=int)}
 
     def named(self, path: str) -> dict[str, float]:
-        """The numbers below a path by their names, such as `os.idle_exit_us`; none, if there are
-        none.
+        """Return the numbers below a path by their names, such as `os.idle_exit_us`; none, if there
+        are none.
         """
         return {
             where.removeprefix(f"{path}."): each.value
@@ -206,8 +206,8 @@ def find_profile(kind: str, folder: Path, name_or_path: str | Path) -> Path:
 
 
 def profile_names(folder: Path) -> list[str]:
-    """The names of the profiles in a folder, and of the user's own of that kind, in order of the
-    alphabet, without the template.
+    """Return the names of the profiles in a folder, and of the user's own of that kind, in order of
+    the alphabet, without the template.
     """
     names = {path.stem for each in _own_first(folder) for path in each.glob("*.yaml")}
     return sorted(names - {TEMPLATE})

@@ -124,19 +124,19 @@ class Machine(Profile):
 
 
 def split_cpus(machine: str) -> tuple[str, int | None]:
-    """The name (or path) of a machine, and how many of its CPUs may be used: None for all."""
+    """Return the name (or path) of a machine, and how many of its CPUs may be used; None: all."""
     found = re.fullmatch(r"(.+):([0-9]{1,9})", machine)
     return (found[1], int(found[2])) if found else (machine, None)
 
 
 def for_people(machine: str) -> str:
-    """A machine's name in words: `xeon`, `xeon with 16 CPUs`."""
+    """Return a machine's name in words: `xeon`, `xeon with 16 CPUs`."""
     name, cpus = split_cpus(machine)
     return name if cpus is None else f"{name} with {cpus} CPU{'' if cpus == 1 else 's'}"
 
 
 def machine_names() -> list[str]:
-    """The machines in config/machines, in order of the alphabet."""
+    """Return the machines in config/machines, in order of the alphabet."""
     return profile_names(MACHINES)
 
 
@@ -244,7 +244,7 @@ def _check_caches(machine: Machine, cache: Mapping[str, Any]) -> None:
 
 
 def _check_idle(machine: Machine, system: Mapping[str, Any]) -> None:
-    """Each idle state has an exit time and a residency."""
+    """Check that each idle state has an exit time and a residency."""
     for one, other in (
         ("idle_exit_us", "idle_residency_us"),
         ("idle_residency_us", "idle_exit_us"),

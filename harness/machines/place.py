@@ -73,13 +73,13 @@ class Place:
         return self.described().uncertain | self.costs().uncertain
 
     def described(self) -> Machine:
-        """The profile of a simulated place's machine. Raises UserError for one that cannot be
-        read.
+        """Return the profile of a simulated place's machine. Raises UserError for one that cannot
+        be read.
         """
         return _machine(self.machine)
 
     def costs(self) -> Software:
-        """The profile of a simulated place's software. Raises UserError as above."""
+        """Return the profile of a simulated place's software. Raises UserError as above."""
         return _software(self.software)
 
     def check_levels(self, threads: int | None, maximum: int | None) -> None:

@@ -43,12 +43,12 @@ class Software(Profile):
 
 
 def software_names() -> list[str]:
-    """The profiles in config/software, in order of the alphabet."""
+    """Return the profiles in config/software, in order of the alphabet."""
     return profile_names(SOFTWARE)
 
 
 def load_software(name_or_path: str | Path) -> Software:
-    """A profile by name, or from a file.
+    """Return a profile by name, or from a file.
 
     Raises UserError, in one line, for an unknown name and for a file that cannot be read or breaks
     a rule.

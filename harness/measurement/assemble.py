@@ -220,7 +220,7 @@ def _elastic(seen: Observation, names: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _middle(numbers: list[Number]) -> Number | None:
-    """The lower median; None of nothing."""
+    """Return the lower median; None of nothing."""
     return sorted(numbers)[(len(numbers) - 1) // 2] if numbers else None
 
 
@@ -238,7 +238,8 @@ def read_of(step: Step) -> dict[str, Any] | None:
 
 
 def sample_entry(sample: Sample, step: Step, names: Sequence[str]) -> dict[str, Any]:
-    """A sample, and what was decided after it, as a record has them. `names`: of the operators."""
+    """Return a sample, and what was decided after it, as a record has them. `names`: of the
+    operators."""
     return {
         "time_s": sample.time_s,
         "elapsed_s": sample.elapsed_s,

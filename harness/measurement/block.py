@@ -60,8 +60,8 @@ class Narrowing:
 def block_order(
     runs_by_arm: Mapping[str, Run], repeats: int, seed: int, variants: Sequence[Constants] = ()
 ) -> list[Run]:
-    """The runs of a block in their order: for each repeat, a permutation of the arms drawn from
-    `seed`; then the variants, with the chances of the first repeat.
+    """Return the runs of a block in their order: for each repeat, a permutation of the arms drawn
+    from `seed`; then the variants, with the chances of the first repeat.
     """
     draw = random.Random(seed)
     order: list[Run] = []

@@ -270,7 +270,7 @@ class Loop:
         self.begin()
 
     def begin(self) -> None:
-        """A new period; what was seen is forgotten."""
+        """Begin a new period, and forget what was seen."""
         self.elapsed_s = 0.0
         self._tuples = 0
         self.whole_s = 0.0  # its length, be it that the law was thinking in it

@@ -30,8 +30,8 @@ def describe(
     simulates: bool = False,
     root: Path = ROOT,
 ) -> dict[str, Any]:
-    """The `host` object of a record. `calibrate` measures ns per FLOP, which takes up to 20 ms of
-    CPU.
+    """Return the `host` object of a record. `calibrate` measures ns per FLOP, which takes up to 20
+    ms of CPU.
 
     A host that `simulates` need not be quiet: nothing speaks against it.
     """
@@ -79,7 +79,8 @@ def fitness_warnings(host: dict[str, Any]) -> list[str]:
 
 
 def cpu_model(root: Path = ROOT) -> str:
-    """The CPU's name; on Arm, which names none, its implementer and part; else the architecture."""
+    """Return the CPU's name; on Arm, which names none, its implementer and part; else the
+    architecture."""
     fields: dict[str, str] = {}
     for line in (read_text(root / "proc/cpuinfo") or "").splitlines():
         key, colon, value = line.partition(":")
@@ -97,8 +98,8 @@ def cpu_model(root: Path = ROOT) -> str:
 
 
 def governor(root: Path = ROOT) -> str | None:
-    """The frequency governor of the CPUs allowed; several are joined by commas; None if there is
-    none to see.
+    """Return the frequency governor of the CPUs allowed; several are joined by commas; None if
+    there is none to see.
     """
     cpus = root / "sys/devices/system/cpu"
     texts = (

@@ -150,7 +150,8 @@ def spread_factors(n: int) -> tuple[float, float]:
 
 @lru_cache
 def t_quantile(freedom: int, events: float = 2) -> float:
-    """The quantile of Student's t at 1 - 0.05 / `events`, with `freedom` >= 1 degrees of freedom.
+    """Return the quantile of Student's t at 1 - 0.05 / `events`, with `freedom` >= 1 degrees of
+    freedom.
 
     A statement that is wrong if one at least of so many one-sided events happens is then wrong in
     at most 5 % (Bonferroni). A two-sided interval has two.

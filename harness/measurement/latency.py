@@ -14,7 +14,7 @@ from harness.measurement.record.declaration import PERCENTILES
 
 
 def add_histograms(histograms: Sequence[Sequence[int]]) -> list[int]:
-    """The sum of histograms of the same buckets."""
+    """Return the sum of histograms of the same buckets."""
     return [sum(column) for column in zip(*histograms, strict=True)]
 
 
@@ -53,7 +53,7 @@ def _sum(counts: Sequence[int], bounds_ns: Sequence[int], longest_ns: int) -> fl
 
 
 def _percentile(counts: Sequence[int], bounds_ns: Sequence[int], longest_ns: int, rank: int) -> int:
-    """The value reported for the `rank`-th smallest latency (from 1)."""
+    """Return the value reported for the `rank`-th smallest latency (from 1)."""
     bucket, below = 0, counts[0]
     while below < rank:
         bucket += 1

@@ -77,7 +77,7 @@ def measuring_clock() -> float:
 
 
 def say_on_stderr(notice: str) -> None:
-    """The default way to tell that we wait."""
+    """Print a notice on stderr: the default for a caller that waits."""
     print(notice, file=sys.stderr, flush=True)
 
 
@@ -99,7 +99,7 @@ def measuring_lock(
 
 
 def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
-    """The handle of the lock at `path`, which is held; or of the user's own one."""
+    """Return the handle of the lock at `path`, which is held; or of the user's own one."""
     while True:
         try:
             handle = _open(path)

@@ -180,8 +180,8 @@ def _measure(
 def _bounded(
     engine: Engine, shortest_s: float, announce: Announce, controller: Controller | None
 ) -> Observation:
-    """The measured window is the whole run; its samples grow with it, so that a long run has few,
-    unless laws want them. `shortest_s`: length of the first.
+    """Observe a run that ends by itself: the window is all of it. Its samples grow longer, so that
+    a long run has few, unless laws need them. `shortest_s`: length of the first.
     """
     announce("measuring")
     samples: list[Sample] = []
@@ -342,7 +342,7 @@ class FlowWindow:
 
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> FlowWindow:
-        """The samples as one window."""
+        """Return the samples as one window."""
         rows = [(sample.elapsed_s, sample.source_tuples, sample.sink_tuples) for sample in samples]
         return cls(*(sum(column) for column in zip(*rows, strict=True))) if rows else cls(0.0, 0, 0)
 

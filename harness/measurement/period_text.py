@@ -10,8 +10,8 @@ from harness.measurement.control import Step
 
 
 def period_line(sample: Sample, step: Step) -> str:
-    """A sample and what was decided after it, for people: `12.00 s, 4 threads, 101 queues, 1.23 M
-    tuples/s, climbing: up`.
+    """Return a sample and what was decided after it, for people: `12.00 s, 4 threads, 101 queues,
+    1.23 M tuples/s, climbing: up`.
     """
     parts = [f"{sample.time_s:.2f} s"]
     if sample.threads_requested:
@@ -49,7 +49,7 @@ def replicas_text(replicas: Mapping[str, int], most: int = 6) -> str:
 
 
 def short(number: float) -> str:
-    """A rate in three digits: `1.23 M`."""
+    """Return a rate in three digits: `1.23 M`."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if number >= 0.9995 * size:  # which three digits round to it
             return f"{number / size:.3g} {unit}"

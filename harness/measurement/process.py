@@ -117,8 +117,8 @@ def run_in_fresh_process(
 
 
 def failed_record(run: Run, error: str, words: bytes = b"") -> dict[str, Any]:
-    """The record of a run that was lost, so that the loss is on record. `words`: what the child
-    wrote to stderr.
+    """Return the record of a run that was lost, so that the loss is on record. `words`: what the
+    child wrote to stderr.
     """
     from harness.measurement.assemble import blank_record, fail_record
     from harness.measurement.subject import parameters_of
@@ -131,7 +131,7 @@ def failed_record(run: Run, error: str, words: bytes = b"") -> dict[str, Any]:
 
 
 def _standard_input() -> int:
-    """A second descriptor of it; -1: there is none."""
+    """Return a second descriptor of it; -1: there is none."""
     try:
         return os.dup(0)
     except OSError:
@@ -167,7 +167,7 @@ def _listen(phases: TextIO, announce: Callable[[str], None] | None) -> None:
 
 
 def _parse(output: bytes) -> dict[str, Any] | None:
-    """The one JSON object that the output is, or None."""
+    """Return the one JSON object that the output is, or None."""
     try:
         record = json.loads(output)
     except (ValueError, RecursionError):

@@ -121,8 +121,8 @@ def _alike(graph: Graph) -> list[list[int]]:
 
 
 def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profiled:
-    """The profile of a topology, taken once for each state of the code on this machine and kept in
-    `.millrace/profiled`.
+    """Return the profile of a topology, taken once for each state of the code on this machine and
+    kept in `.millrace/profiled`.
 
     Threaded ports play no part in it. Waits until nobody measures. Raises RunFailed as `profile`.
     """
@@ -160,7 +160,7 @@ def _file_of(
 
 @cache
 def _code(topology: str) -> str:
-    """A digest of the files that the profile of a topology depends on."""
+    """Return a digest of the files that the profile of a topology depends on."""
     return digest(closure(__name__, "harness.runtime.engine", names=frozenset((topology,))))
 
 

@@ -33,8 +33,8 @@ def coverage(n: int, k: int) -> float:
 
 @lru_cache(maxsize=256)
 def rank(n: int) -> int:
-    """The largest k whose interval holds the median with probability `LEVEL`; 1, the range, if `n`
-    is too small for any.
+    """Return the largest k whose interval holds the median with probability `LEVEL`; 1, the range,
+    if `n` is too small for any.
     """
     found, ways, below, total = 1, 1, 0, 2**n
     for k in range(1, n // 2 + 1):
@@ -54,7 +54,7 @@ def median_interval(values: Sequence[float]) -> Interval:
 
 
 def middle_of(values: Sequence[float]) -> float:
-    """The median of at least one value, also of finite ones whose sum a float cannot hold."""
+    """Return the median of at least one value, even if a float cannot hold the sum of two."""
     found = statistics.median(values)
     if math.isfinite(found) or not all(map(math.isfinite, values)):
         return found

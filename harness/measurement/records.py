@@ -75,7 +75,7 @@ def rare_results(record: Mapping[str, Any]) -> str:
 
 
 def record_line(record: dict[str, Any]) -> str:
-    """The record as one line of JSON, without its end. Raises RecordError if it breaks the
+    """Return the record as one line of JSON, without its end. Raises RecordError if it breaks the
     schema.
     """
     validate_record(record)
@@ -97,8 +97,8 @@ def write_records(path: str | os.PathLike[str], records: Sequence[dict[str, Any]
 def read_records(
     path: str | os.PathLike[str], only: int | None = None
 ) -> tuple[list[dict[str, Any]], list[Problem]]:
-    """The good records of a file, and the lines that hold none, each with the reason. Empty lines
-    are passed over.
+    """Return the good records of a file, and the lines that hold none, each with the reason. Empty
+    lines are passed over.
 
     `only`: the one line, from 1, that is of interest. Raises UserError as `read_given`.
     """
@@ -121,8 +121,8 @@ def read_records(
 def read_written_records(
     path: str | os.PathLike[str],
 ) -> tuple[list[dict[str, Any]], Problem | None]:
-    """The records of a file that `write_records` wrote, and the first line that cannot be one of
-    them.
+    """Return the records of a file that `write_records` wrote, and the first line that cannot be
+    one of them.
 
     Such a file was checked against the schema when it was written. That takes many times as long as
     reading it, so here a line must only be whole, and of this version. Raises UserError as

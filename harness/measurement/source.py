@@ -12,7 +12,7 @@ CHECKOUT = CODE
 
 @lru_cache
 def commit(root: Path = CHECKOUT) -> str | None:
-    """The checkout's commit, with `+dirty` if tracked files were changed; None outside a git
+    """Return the checkout's commit, with `+dirty` if tracked files were changed; None outside a git
     checkout of its own.
 
     Asked once per process, in the process that starts the measuring ones: it costs two calls of

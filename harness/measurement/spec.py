@@ -222,8 +222,8 @@ class Run:
 
     @classmethod
     def from_json(cls, text: str) -> Run:
-        """The run that `to_json` wrote. Raises ValueError or TypeError for text that is none,
-        UserError for a wrong value.
+        """Return the run that `to_json` wrote. Raises ValueError or TypeError for text that is
+        none, UserError for a wrong value.
         """
         return run_of(**json.loads(text))
 
@@ -322,8 +322,8 @@ def run_of(
 
 
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
-    """A name for a cell that can be a file's: `pipeline,operators=100,cost=1,payload=128`. The rate
-    of a source is part of it if there is one.
+    """Return a name for a cell that can be a file's: `pipeline,operators=100,cost=1,payload=128`.
+    The rate of a source is part of it if there is one.
     """
     shown = {name: value for name, value in parameters.items() if (name, value) != ("rate", 0)}
     parts = [topology, *(f"{name}={value}" for name, value in shown.items())]
@@ -334,7 +334,7 @@ def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
 
 
 def level_of(model: Model | PeerModel) -> int | None:
-    """The scheduler threads of a model; None for a model without, or if they may change."""
+    """Return the scheduler threads of a model; None for a model without, or if they may change."""
     return None if getattr(model, "elastic", False) else getattr(model, "threads", None)
 
 

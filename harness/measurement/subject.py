@@ -90,7 +90,7 @@ def _build(run: Run) -> tuple[Graph, dict[str, Value]]:
 
 
 def parameters_of(run: Run) -> dict[str, Value]:
-    """The parameters of a run whose graph was not built: for a file, those given."""
+    """Return the parameters of a run whose graph was not built: for a file, those given."""
     return (
         dict(run.parameters)
         if run.graph_file

@@ -50,7 +50,7 @@ class ExplainedWindow:
         self._counts: dict[str, int] = {}
 
     def begin(self) -> None:
-        """The window begins."""
+        """Begin the window."""
         self._use = self._engine.time_use()
         self._counts = self._counters.read() if self._counters is not None else {}
 
@@ -59,13 +59,13 @@ class ExplainedWindow:
         self._looks.append(self._engine.time_use())
 
     def begin_after(self, count: int) -> None:
-        """The window has begun after so many calls of `keep`; 0: with the run."""
+        """Set the begin of the window: after so many calls of `keep`; 0: with the run."""
         self._use = self._looks[count - 1] if count else None
         self._looks.clear()
 
     def end(self) -> WindowUse:
-        """The window ends: return what was read. The window of a run that is over by itself is all
-        of it.
+        """End the window, and return what was read. The window of a run that has ended by itself is
+        all of it.
         """
         if self._engine.finished():
             self._use, self._counts = None, {}

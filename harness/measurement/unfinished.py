@@ -44,7 +44,7 @@ class Unfinished:
         self._of = _digest([run.to_json() for run in order], digests)
 
     def records(self) -> list[dict[str, Any]]:
-        """The records of the first runs, as far as they are there. What is of other runs, or
+        """Return the records of the first runs, as far as they are there. What is of other runs, or
         damaged, is taken away.
         """
         if self._path is None:
@@ -60,7 +60,7 @@ class Unfinished:
             self._write(record_line(record) + "\n", os.O_APPEND)
 
     def remove(self) -> None:
-        """The block's file is there: this one has done its duty."""
+        """Remove the file, once that of the block is there."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 

@@ -501,7 +501,7 @@ def _places(
     ports: Sequence[PortId],
     strides: Sequence[Sequence[int]],
 ) -> tuple[QueuePlace, ...]:
-    """The queues, in the order of the ports."""
+    """Return the queues, in the order of the ports."""
     places = {}
     for operator, streams in enumerate(incoming):
         feeding: dict[int, list[int]] = {}

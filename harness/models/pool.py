@@ -100,8 +100,8 @@ def _too_large(graph: Graph, least: int) -> UserError:
 
 
 def least_threads(graph: Graph, model: Model) -> int:
-    """The lowest level of a graph's pool (FREE): one more than the most input ports of a user's
-    operator, which may block.
+    """Return the lowest level of a graph's pool (FREE): one more than the most input ports of a
+    user's operator, which may block.
 
     P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports,
     for what they should bring. At a barrier all threads may wait that execute what leads there: one
@@ -132,7 +132,7 @@ def why_raised(graph: Graph, model: Model, level: int) -> str:
 
 
 def _most_users(graph: Graph) -> int:
-    """The most input ports of a user's operator, which may block a thread at each."""
+    """Return the most input ports of a user's operator, which may block a thread at each."""
     return max(
         (
             operator.inputs

@@ -71,7 +71,7 @@ class Chosen:
         return cls(names=tuple(name.strip() for name in text.split(",")))
 
     def of(self, ports: Sequence[PortId]) -> frozenset[PortId]:
-        """Those of the ports that are meant. Raises UserError for a name that is none of theirs."""
+        """Return the ports that are meant. Raise UserError for a name that is none of theirs."""
         if self.names:
             chosen: set[PortId] = set()
             for name in self.names:

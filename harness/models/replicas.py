@@ -71,7 +71,7 @@ def most_replicas(able: int) -> int:
 
 
 def replicable(graph: Graph, model: Model) -> dict[str, int]:
-    """The operators that may have replicas, in the graph's order, and how many."""
+    """Return the operators that may have replicas, in the graph's order, and how many."""
     reasons = why_single(graph, model, port_queues(graph, model))
     able = [name for name, why in zip(graph.operators, reasons, strict=False) if not why]
     most = most_replicas(len(able))

@@ -178,14 +178,14 @@ class _GraphProgress(OverwrittenLine):
         super().__init__()
         self._graphs, self._now = graphs, now
         self._done = 0
-        self._told_s = -QUIET_S
+        self._printed_s = -QUIET_S
 
     def show(self, text: str) -> None:
         """Show the present step."""
         if self._live:
             self._overwrite(text, self._done, self._graphs)
-        elif self._now() - self._told_s >= QUIET_S:
-            self._told_s = self._now()
+        elif self._now() - self._printed_s >= QUIET_S:
+            self._printed_s = self._now()
             tell(f"{NAME}: {text}")
 
     def judged(self, found: Judgement) -> None:

@@ -297,14 +297,14 @@ class _Progress(OverwrittenLine):
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._now = now
-        self._told_s = -QUIET_S
+        self._printed_s = -QUIET_S
 
     def show(self, text: str) -> None:
         """Show the present step."""
         if self._live:
             self._overwrite(text)
-        elif self._now() - self._told_s >= QUIET_S:
-            self._told_s = self._now()
+        elif self._now() - self._printed_s >= QUIET_S:
+            self._printed_s = self._now()
             tell(f"{NAME}: {text}")
 
     def note(self, text: str) -> None:

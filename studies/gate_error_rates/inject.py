@@ -90,7 +90,7 @@ def injected_commit(repository: Path) -> str:
 
 
 def is_dirty(repository: Path) -> bool:
-    """True if tracked files differ from HEAD; the selftest does not measure those changes."""
+    """Return True if tracked files differ from HEAD, which the selftest does not measure."""
     return bool(git(repository, "status", "--porcelain", "--untracked-files=no"))
 
 

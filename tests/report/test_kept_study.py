@@ -74,7 +74,7 @@ def test_a_simulated_point_is_not_compared_with_a_measured_one_of_the_same_arm()
 
 
 class Profile:
-    """As much of a profile as the comparison reads."""
+    """Part of a profile that the comparison reads."""
 
     profile = "quick"
 

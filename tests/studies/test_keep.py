@@ -21,7 +21,7 @@ NAME = "crossover"
 
 
 def record(second: float, **other) -> dict:
-    """As much of a record as keeping reads."""
+    """Part of a record that `keep` reads."""
     return {
         "started_at": f"2026-11-29T20:38:{second:06.3f}+00:00",
         "duration_s": 1.0,

@@ -28,7 +28,7 @@ METRICS = {
 
 
 def is_asv(document: Mapping[str, Any]) -> bool:
-    """True if a document is a file of results of asv."""
+    """Return True if a document is a file of results of asv."""
     return "commit_hash" in document and isinstance(document.get("results"), dict)
 
 

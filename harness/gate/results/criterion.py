@@ -28,7 +28,7 @@ FAILED = re.compile(r"^test (.+?)\s+\.\.\. (FAILED|bench:.*)$")
 
 
 def is_criterion(content: str) -> bool:
-    """True if a text has messages of cargo-criterion, one a line."""
+    """Return True if a text has messages of cargo-criterion, one a line."""
     first = content.lstrip().partition("\n")[0]
     try:
         return "reason" in mapping(json.loads(first))
@@ -72,7 +72,7 @@ def _each(values: Any, counts: Any) -> list[Any]:
 
 
 def is_estimates(document: Any) -> bool:
-    """True if a document is an `estimates.json` of Criterion.rs."""
+    """Return True if a document is an `estimates.json` of Criterion.rs."""
     return all(
         "point_estimate" in mapping(mapping(document).get(key)) for key in ("mean", "median")
     )
@@ -102,7 +102,7 @@ def _name(path: Path) -> str:
 
 
 def is_bencher_lines(content: str) -> bool:
-    """True if a text has lines of Rust's own benchmarks."""
+    """Return True if a text has lines of Rust's own benchmarks."""
     return any(BENCH.match(line) for line in content.splitlines())
 
 

@@ -46,7 +46,7 @@ class _Number(NamedTuple):
 
 
 def is_go_bench(text: str) -> bool:
-    """True if a text is such an output, even of a run that failed before its first line of
+    """Return True if a text is such an output, even of a run that failed before its first line of
     results."""
     return any(
         LINE.match(line) or SETTING.match(line) or NO_RESULT.match(line)

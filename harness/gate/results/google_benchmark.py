@@ -54,7 +54,7 @@ REPORTED_FACTS = frozenset({"cpus_allowed"})
 
 
 def is_google_benchmark(document: Mapping[str, Any]) -> bool:
-    """True if a document is of Google Benchmark."""
+    """Return True if a document is of Google Benchmark."""
     return isinstance(document.get("context"), dict) and isinstance(
         document.get("benchmarks"), list
     )

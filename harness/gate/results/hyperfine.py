@@ -18,7 +18,7 @@ TIME = Metric("time", "s")
 
 
 def is_hyperfine(document: Mapping[str, Any]) -> bool:
-    """True if a document is an export of hyperfine."""
+    """Return True if a document is an export of hyperfine."""
     results = document.get("results")
     return isinstance(results, list) and all("command" in mapping(result) for result in results)
 

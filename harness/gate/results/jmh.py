@@ -20,7 +20,7 @@ THROUGHPUT = "thrpt"
 
 
 def is_jmh(document: Any) -> bool:
-    """True if a document is a result of JMH."""
+    """Return True if a document is a result of JMH."""
     return (
         isinstance(document, list)
         and bool(document)

@@ -41,7 +41,7 @@ SMALLER = "customSmallerIsBetter"
 
 
 def is_bencher(document: Any) -> bool:
-    """True if a document is in Bencher Metric Format."""
+    """Return True if a document is in Bencher Metric Format."""
     return (
         isinstance(document, dict)
         and bool(document)
@@ -68,7 +68,7 @@ def of_bencher(document: Mapping[str, Any], path: str) -> Results:
 
 
 def is_list(document: Any) -> bool:
-    """True if a document is a list of github-action-benchmark."""
+    """Return True if a document is a list of github-action-benchmark."""
     return (
         isinstance(document, list)
         and bool(document)
@@ -82,7 +82,7 @@ def of_list(document: list[Mapping[str, Any]], path: str) -> Results:
 
 
 def is_history(document: Any) -> bool:
-    """True if a document is the history of github-action-benchmark."""
+    """Return True if a document is the history of github-action-benchmark."""
     return "lastUpdate" in mapping(document) and isinstance(document.get("entries"), dict)
 
 

@@ -19,7 +19,7 @@ REPORTED_FACTS = frozenset({"cpu_model", "kernel", "python"})
 
 
 def is_pyperf(document: Mapping[str, Any]) -> bool:
-    """True if a document is a suite of pyperf."""
+    """Return True if a document is a suite of pyperf."""
     benchmarks = document.get("benchmarks")
     return (
         isinstance(benchmarks, list)

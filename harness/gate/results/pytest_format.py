@@ -87,7 +87,7 @@ def _commit_info(side: Side) -> dict[str, Any]:
 
 
 def _is_representable(result: CellResult) -> bool:
-    """True if a cell has times of head whose sums and squares a float can hold."""
+    """Return True if a cell has times of head whose sums and squares a float can hold."""
     seconds = SECONDS.get(result.cell.metric.unit)
     return (
         seconds is not None

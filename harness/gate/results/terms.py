@@ -102,5 +102,5 @@ def differing(files: Sequence[Results]) -> list[str]:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """True if a name is the pattern, in which each * stands for any text."""
+    """Return True if a name is the pattern, in which each * stands for any text."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None

@@ -167,7 +167,7 @@ def _stream(graph: Graph, source: PortId, target: PortId) -> str | list[Any]:
 
 
 def _port(graph: Graph, port: PortId) -> str | list[Any]:
-    """A port as text, or as name and number if the text could be read as something else."""
+    """Return a port as text, or as name and number if the text could be read as something else."""
     name = port.operator
     text = name if port.port == 0 else f"{name}[{port.port}]"
     if (

@@ -169,7 +169,7 @@ def _parameters(where: str, function: Callable[..., Any]) -> dict[str, inspect.P
 
 
 def _value(where: str, parameter: inspect.Parameter, value: Value) -> object:
-    """A value in the type that the parameter declares, by its annotation or its default."""
+    """Return a value in the type that the parameter declares, by its annotation or its default."""
     if isinstance(parameter.default, PLAIN) and str(value) == str(_recorded(parameter.default)):
         return parameter.default  # which may be of a type that no text would be read as
     declared = parameter.annotation
@@ -200,7 +200,7 @@ def _value(where: str, parameter: inspect.Parameter, value: Value) -> object:
 
 
 def _recorded(value: object) -> Value:
-    """A parameter's value as records have it: a number or a text."""
+    """Return a parameter's value as records have it: a number or a text."""
     if isinstance(value, bool):
         return str(value).lower()
     return (

@@ -214,7 +214,7 @@ class GraphReader:
     # -- streams -----------------------------------------------------------------------------------
 
     def _wires(self, graph: Graph, values: dict, place: Place, names: Names) -> None:
-        """The streams and threaded ports of a graph or of the body of a region."""
+        """Add the streams and threaded ports of a graph or of the body of a region."""
         for index, stream in enumerate(self._list(values.get("streams", []), (*place, "streams"))):
             where = (*place, "streams", index)
             source, target = self._ends(stream, where)
@@ -318,7 +318,7 @@ def _kind_of(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value in an error message: one line, not endless."""
+    """Return a value in an error message: one line, not endless."""
     if isinstance(value, dict | list) and len(value) > 8:
         return f"a {_kind_of(value)} of {len(value)}"
     if isinstance(value, int) and value.bit_length() > 256:

@@ -107,7 +107,7 @@ class _YamlReader:
         self.lines: dict[int, array[int]] = {}
 
     def read(self, events: Any) -> ParsedFile:
-        """The values of the only document."""
+        """Return the values of the only document."""
         import yaml
 
         # containers that are open, each with the key that waits for its value

@@ -216,7 +216,7 @@ def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
 
 
 def signature_of_ctypes(function: ctypes._CFuncPtr) -> str:
-    """The C signature that a ctypes function declares by its argtypes and restype."""
+    """Return the C signature that a ctypes function declares by its argtypes and restype."""
     arguments = ", ".join(_name(argument) for argument in function.argtypes)
     return f"{_name(function.restype)} ({arguments})"
 
@@ -237,12 +237,12 @@ def _parsed(text: str) -> _CType:
 
 
 def _integer(kind: type) -> str:
-    """The name of an integer type of C by its size and sign."""
+    """Return the name of an integer type of C by its size and sign."""
     return f"{'u' if kind(-1).value > 0 else ''}int{8 * ctypes.sizeof(kind)}_t"
 
 
 def _name(kind: object) -> str:
-    """A ctypes type in C."""
+    """Return a ctypes type in C."""
     if kind is None:
         return "void"
     if not isinstance(kind, type):

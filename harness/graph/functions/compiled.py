@@ -376,7 +376,7 @@ def _not_compiled(given: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value in an error message: one line, not endless."""
+    """Return a value in an error message: one line, not endless."""
     if isinstance(value, int) and value.bit_length() > 256:
         # Python refuses to write very long ones
         return f"a whole number of {value.bit_length()} bits"

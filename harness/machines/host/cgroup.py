@@ -28,7 +28,7 @@ names for the whole subtree.
 
 
 def read_text(path: Path) -> str | None:
-    """The file's text without surrounding space; None if it cannot be read."""
+    """Return the file's text without surrounding space; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -36,7 +36,7 @@ def read_text(path: Path) -> str | None:
 
 
 def quota_cpus(root: Path = ROOT) -> float | None:
-    """The smallest quota of all levels [CPUs]; None without one."""
+    """Return the smallest quota of all levels [CPUs]; None without one."""
     quotas = [quota for level in _levels(root) if (quota := _quota(level)) is not None]
     return min(quotas, default=None)
 

@@ -21,7 +21,7 @@ def adopt_orphans() -> None:
 
 
 def descendants(pid: int) -> set[int]:
-    """The ids of the processes that a process has started, and that these have."""
+    """Return the ids of the processes that a process has started, and that these have."""
     import psutil
 
     try:
