@@ -256,7 +256,7 @@ def _moved(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def _replicas(terms: dict[str, Any]) -> str:
-    """`, 3.5 replicas of each of 2 operators, on average`; "" of a law that decides about none."""
+    """Return `, 3.5 replicas of each of 2 operators, on average`; "" if a law decides on none."""
     if terms.get("settled_replicas") is None:
         return ""
     each = f"{terms['settled_replicas']:.3g} replica{'' if terms['settled_replicas'] == 1 else 's'}"

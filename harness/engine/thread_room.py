@@ -84,7 +84,7 @@ def _rooms(root: Path) -> Iterator[tuple[int, str]]:
 
 
 def _threads_of_user(root: Path) -> int:
-    """Threads of all processes of this user."""
+    """Return the number of threads of all processes of this user."""
     threads, user = 0, str(os.getuid())
     for status in root.glob("proc/[0-9]*/status"):
         fields = dict(

@@ -161,7 +161,7 @@ def _choices(name: str, given: object, place: Place) -> list[Any]:
 
 
 def _levels(threads: int | str | None, place: Place) -> list[int | None]:
-    """`machine` is 1, 2, 4, … below the number of CPUs, and that number."""
+    """Return the levels; for `machine` 1, 2, 4, … below the number of CPUs, and that number."""
     if threads != MACHINE:
         return [threads]
     cpus = place.cpus

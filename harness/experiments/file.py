@@ -349,7 +349,7 @@ def _events(place: Place, settled: Mapping[str, Any]) -> int | None:
 
 
 def _whole(number: float | None) -> int | None:
-    """JSON Schema takes 2.0 for a whole number, rightly; the code that follows wants 2."""
+    """Return 2 for 2.0, which JSON Schema rightly takes for a whole number."""
     return None if number is None else int(number)
 
 

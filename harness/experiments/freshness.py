@@ -27,7 +27,7 @@ APPLICATIONS = ROOT / "harness" / "applications"
 
 
 def of_block(block: Block) -> frozenset[Path]:
-    """Files that the records of a block depend on."""
+    """Return the files that the records of a block depend on."""
     place = block.place
     modules = {"harness.measurement.block", "harness.measurement.records", *_laws(block)}
     names = set() if block.cell.graph_file else {block.cell.topology}
@@ -66,12 +66,12 @@ def _laws(block: Block) -> Iterator[str]:
 
 
 def of_tables() -> frozenset[Path]:
-    """Files that the tables of an experiment depend on, besides its records."""
+    """Return the files that the tables of an experiment depend on, besides its records."""
     return closure("harness.spark.aggregate", "harness.spark.together")
 
 
 def of_bench(library: str) -> frozenset[Path]:
-    """Files that the scores of all laws on one of `bench.LIBRARIES` depend on."""
+    """Return the files that the scores of all laws on one of `bench.LIBRARIES` depend on."""
     decides = Decides.THREADS if library == "paced" else Decides(library)
     modules = {"harness.bench.bench", "harness.bench.report", f"harness.bench.{LIBRARIES[library]}"}
     modules |= {law_module(name, decides) for name in LAWS[decides]}
@@ -83,14 +83,14 @@ def of_bench(library: str) -> frozenset[Path]:
 
 
 def of_figure(module: str) -> frozenset[Path]:
-    """Files that a figure depends on, besides its tables and its row in the table of figures.
-    `module`: that of `harness.plots` with the function that draws it.
+    """Return the files that a figure depends on, besides its tables and its row in the table of
+    figures. `module`: that of `harness.plots` with the function that draws it.
     """
     return closure(f"harness.plots.{module}", "harness.plots.draw")
 
 
 def of_claims() -> frozenset[Path]:
-    """Files that the report of the papers' claims depends on, besides the tables."""
+    """Return the files that the report of the papers' claims depends on, besides the tables."""
     return closure(
         *(f"harness.claims.{module}" for module in ("evaluate", "page", "report", "tables"))
     )

@@ -332,7 +332,7 @@ def _sweep(
 
 
 def _inside(where: str, path: str) -> bool:
-    """Is a constant directly below a path?"""
+    """Return True if a constant is directly below a path."""
     return where.rpartition(".")[0] == path
 
 

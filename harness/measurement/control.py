@@ -175,7 +175,7 @@ class Controller:
         return self.steps.get(sample.time_s, Step())
 
     def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str, dict[str, Any]]:
-        """State, reason, and the rest of a `Step`."""
+        """Return the state, the reason, and the other fields of a `Step`."""
         hindrance = self._hindrance(sample)
         if hindrance:
             pool.begin()
@@ -395,7 +395,7 @@ class Loop:
         return counted
 
     def _places(self, queued: frozenset[int]) -> frozenset[int]:
-        """Checked. Raises UserError for what is no place."""
+        """Return the places. Raise UserError for a number that is none."""
         places = len(self.law.layout.ports)
         for place in queued:
             if not 0 <= place < places:
@@ -451,8 +451,8 @@ def is_paced(graph: Graph) -> bool:
 
 
 def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:
-    """Tuples/s that the sources were to send together between two moments since the start; None if
-    one sends all it can.
+    """Return the tuples/s that the sources had to send together between two moments since the
+    start; None if one sends all it can.
     """
     wanted = [
         _wanted(operator, begin_s, end_s)
@@ -464,7 +464,7 @@ def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:
 
 
 def _wanted(source: Operator, begin_s: float, end_s: float) -> float | None:
-    """Tuples that a source was to send between two moments; None: as many as it could."""
+    """Return the tuples that a source had to send between two moments; None: all it could."""
     if not source.rates:
         return None if source.rate is None else source.rate * (end_s - begin_s)
     cycle_s = sum(length_s for length_s, _ in source.rates)

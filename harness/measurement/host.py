@@ -146,7 +146,7 @@ def _python() -> str:
 
 
 def _hash(name: str) -> str:
-    """Tells hosts apart without naming them."""
+    """Return 12 characters that distinguish hosts without naming them."""
     from hashlib import sha256
 
     return sha256(name.encode()).hexdigest()[:12]

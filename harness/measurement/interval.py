@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, lower and upper end of its 95 % interval. Needs at least two values, none of them
-    negative.
+    """Return the mean, and the lower and upper end of its 95 % interval. Needs at least two values,
+    none of them negative.
     """
     mean = statistics.fmean(values)
     if mean == 0:
@@ -48,8 +48,8 @@ def range_of_two(mean: float, high: float) -> tuple[float, float]:
 
 
 def level_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, lower and upper end of its 95 % interval, of levels, counts and shares of them: as
-    `mean_interval`, but with a width if values repeat.
+    """Return the mean, and the lower and upper end of its 95 % interval, of levels, counts and
+    shares of them: as `mean_interval`, but with a width if values repeat.
     """
     mean, low, high = mean_interval(values)
     if len(set(values)) == len(values):

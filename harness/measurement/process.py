@@ -145,7 +145,7 @@ def _commit() -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with this project first on the path: we may have been started from anywhere."""
+    """Return this process's environment, with this project first on the path of modules."""
     root = str(CODE)
     inherited = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": root + (os.pathsep + inherited if inherited else "")}

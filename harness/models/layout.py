@@ -430,7 +430,7 @@ def layout_of(
 
 
 def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ...], ...]:
-    """Bytes of a slot by operator and output port."""
+    """Return the bytes of a slot, by operator and output port."""
     if not graph.typed_graph:
         plain = slot_stride(graph.payload)
         return tuple((plain,) * operator.outputs for operator in operators)

@@ -53,7 +53,7 @@ class Chosen:
 
     @classmethod
     def parse(cls, text: str) -> Chosen:
-        """Raises UserError for a text that is none of these."""
+        """Return the ports that a text chooses. Raise UserError for a text that chooses none."""
         if not isinstance(text, str) or not text.strip():
             raise UserError(f"queued must be {PORTS_RULE}, not {text!r}")
         if text in ("all", "none"):

@@ -10,7 +10,7 @@ def levels_of(
     queue_of_port: Sequence[int | None],
     operators: int,
 ) -> list[list[int]]:
-    """Queues by the most other queues that a tuple meets behind them, the last ones first.
+    """Return the queues by the most other queues that a tuple meets behind them, the last first.
 
     `streams`: source operator, output port, target operator, input port, by index; `queue_of_port`:
     the queue of an input port. Streams into control ports close cycles, which no way of a tuple

@@ -197,7 +197,7 @@ def _check_name(path: Path, name: object) -> None:
 
 
 def _digest(files: list[Path]) -> str:
-    """12 characters that change with the files' content."""
+    """Return 12 characters that change with the content of the files."""
     total = sha256()
     for file in files:
         total.update(sha256(read_given(file)).digest())

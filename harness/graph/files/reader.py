@@ -309,7 +309,7 @@ class GraphReader:
 
 
 def _few(names: Names) -> list[str]:
-    """Names to compare with what was written; of very many, the first."""
+    """Return the names to compare with a wrong one; of very many, the first 1000."""
     return list(names)[:1000]
 
 

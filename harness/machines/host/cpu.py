@@ -123,7 +123,7 @@ def _ticks(first: CpuCounters, last: CpuCounters) -> tuple[float, float, float] 
 
 
 def _stat(root: Path) -> tuple[float | None, float | None, float | None]:
-    """Busy, stolen and idle seconds since boot, summed over the CPUs that this process may use."""
+    """Return the busy, stolen and idle seconds since boot of all CPUs that this process may use."""
     allowed = {f"cpu{number}" for number in allowed_cpu_numbers()}
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     busy = stolen = idle = 0
