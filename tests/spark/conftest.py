@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,6 @@ import pytest
 
 from harness.measurement.record.declaration import ELASTIC, HOST, RECORD, SAMPLE, SIMULATION
 from tests.records import example
-
-FILE = "file:///records/a.jsonl"
 
 
 @pytest.fixture(scope="session")
@@ -129,53 +128,64 @@ def write_lines() -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def parse_lines(spark) -> Callable[..., Any]:
-    """Parsed records from lines (dictionaries or text), as if they were one file."""
+def parse_files(spark) -> Callable[..., Any]:
+    """Parsed records from the lines (dictionaries or text) of files, by the files' names."""
     from harness.spark.records import parse
 
-    def make(*lines: dict | str):
+    def make(files: Mapping[str, Iterable[dict | str]]):
         rows = [
-            (FILE, 0, row, json.dumps(line) if isinstance(line, dict) else line)
+            (
+                f"file:///records/{name}.jsonl",
+                0,
+                row,
+                json.dumps(line) if isinstance(line, dict) else line,
+            )
+            for name, lines in files.items()
             for row, line in enumerate(lines)
         ]
-        lines = spark.createDataFrame(rows, "file string, block long, row long, value string")
+        frame = spark.createDataFrame(rows, "file string, block long, row long, value string")
         return parse(
-            lines.coalesce(1)
+            frame.coalesce(1)
         ).localCheckpoint()  # as `aggregate` does it, so that each table starts from here
 
     return make
 
 
 @pytest.fixture(scope="session")
-def runs_of(parse_lines) -> Callable[..., Any]:
-    """Runs, marked as used or not, from record dictionaries."""
-    from harness.spark.records import runs
-    from harness.spark.selection import mark_used
+def parse_lines(parse_files) -> Callable[..., Any]:
+    """Parsed records from lines (dictionaries or text), as if they were one file."""
+    return lambda *lines: parse_files({"a": lines})
 
-    return lambda *records: mark_used(runs(parse_lines(*records)))
+
+def assert_same_rows(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    """Compare rows, in any order, with literals: one dictionary a row, of the columns that
+    matter.
+    """
+    assert expected, "an empty expectation has no columns to compare: count the rows instead"
+    columns = list(expected[0])
+    left = [{name: row[name] for name in columns} for row in found]
+    for row in expected:
+        assert row.keys() == set(columns), "all expected rows have the same columns"
+        equal = [each for each in left if all(_is_same(each[name], row[name]) for name in columns)]
+        assert equal, f"{row} is not among {left}"
+        left.remove(equal[0])
+    assert not left, f"{left} was not expected"
+
+
+def _is_same(found: Any, expected: Any) -> bool:
+    if isinstance(found, float) and isinstance(expected, float):
+        return math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-8)
+    if isinstance(found, list | tuple) and isinstance(expected, list | tuple):
+        return len(found) == len(expected) and all(map(_is_same, found, expected))
+    return type(found) is type(expected) and found == expected
 
 
 @pytest.fixture(scope="session")
-def assert_rows(spark) -> Callable[..., None]:
-    """Compares the rows of a frame, in any order, with literals: one dictionary a row, of the
-    columns that matter.
-    """
-    from pyspark.sql.types import StructType
-    from pyspark.testing import assertDataFrameEqual
+def assert_rows() -> Callable[..., None]:
+    """Compares the rows of a frame with literals, as `assert_same_rows`."""
 
     def check(frame: Any, expected: list[dict]) -> None:
-        assert isinstance(expected, list), "expected rows are literals, never a frame"
-        assert expected, "an empty expectation has no columns to compare: count the frame instead"
-        columns = list(expected[0])
-        chosen = frame.select(*columns)
-        schema = StructType([chosen.schema[name] for name in columns])
-        for field in schema:
-            field.nullable = True
-        assertDataFrameEqual(
-            chosen,
-            spark.createDataFrame(
-                [tuple(row[name] for name in columns) for row in expected], schema
-            ),
-        )
+        rows = frame.select(*expected[0]).collect()
+        assert_same_rows([row.asDict(recursive=True) for row in rows], expected)
 
     return check

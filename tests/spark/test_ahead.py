@@ -151,7 +151,7 @@ def made(tmp_path, spark):
 
 
 @pytest.mark.heavy
-def test_tables_made_together_are_those_made_alone(
+def test_tables_made_together_are_those_made_alone_where_every_line_can_be_used(
     config, make_record, elastic, sample, simulated, write_lines, spark, made
 ):
     from harness.spark.aggregate import aggregate
@@ -176,7 +176,16 @@ def test_tables_made_together_are_those_made_alone(
         experiment="two", run_id="varied", **simulated(constants={"atomic.fence": 3.0})
     )
     write_lines(RAW / "two/more.jsonl", *runs, *adapting, broken, varied)
-    together = made("one", "two")
+    # lines that cannot be used: their own jobs name them
+    again = make_record(experiment="four", run_id="again")
+    write_lines(RAW / "four/one.jsonl", make_record(experiment="four"), again, again)
+    write_lines(RAW / "three/more.jsonl", "{")
+    write_lines(
+        RAW / "five/one.jsonl",
+        make_record(experiment="five"),
+        make_record(experiment="one", run_id="astray"),
+    )
+    together = made("one", "two", "three", "four", "five")
     assert together.keys() == {"one", "two"}
     for folder, _ in together.values():
         assert {table.name for table in folder.iterdir()} == {f"{table}.parquet" for table in NAMES}
@@ -191,18 +200,3 @@ def test_tables_made_together_are_those_made_alone(
     assert (summary.read, summary.failed) == (2, 0)
     assert set(pd.read_parquet(folder / "throughput.parquet")["experiment"]) == {"one"}
     assert len(pd.read_parquet(folder / "timeline.parquet")) == 0
-
-
-@pytest.mark.heavy
-def test_experiments_with_a_line_that_is_not_usable_are_left_to_their_own_jobs(
-    config, make_record, write_lines, made
-):
-    first = make_record(experiment="two", run_id="again")
-    write_lines(RAW / "two/more.jsonl", first, first)
-    write_lines(RAW / "three/more.jsonl", "{")
-    write_lines(
-        RAW / "four/one.jsonl",
-        make_record(experiment="four"),
-        make_record(experiment="one", run_id="astray"),
-    )
-    assert made("one", "two", "three", "four").keys() == {"one"}

@@ -10,6 +10,7 @@ import pytest
 
 from harness.measurement.record.declaration import BALANCER
 from tests.records import example, oldest
+from tests.spark.conftest import assert_same_rows
 
 pytestmark = pytest.mark.heavy
 
@@ -86,60 +87,95 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     ]  # fmt: skip
 
 
-def test_each_bad_line_is_kept_with_its_reason_and_place(
-    make_record, sample, parse_lines, assert_rows
-):
-    from harness.spark.quarantine import quarantine
-
-    bad = bad_lines(make_record, sample)
-    lines = [
-        make_record(),
-        *[line for line, _ in bad],
-        make_record(threads=2, error="boom", commit=None, samples=[]),
-    ]
-    texts = [line if isinstance(line, str) else json.dumps(line) for line, _ in bad]
-    assert_rows(
-        quarantine(parse_lines(*lines), "/records"),
-        [
-            {"file": "a.jsonl", "line": number, "reason": reason, "text": text[:500]}
-            for number, ((_, reason), text) in enumerate(zip(bad, texts, strict=True), start=2)
-        ],
-    )
+RUN = (
+    "experiment",
+    "run_id",
+    "repeat",
+    "sink_tuples_per_s",
+    "asked",
+    "ended",
+    "elastic.law",
+    "elastic.settings['doubling'] AS doubling",
+    "get(adaptation, 0).threads_requested AS level",
+    "get(get(samples, 0).balancers, 0).active AS ports",
+)
+"""What tests look at of a run."""
 
 
-def test_records_from_before_fields_were_added_are_usable(make_record, parse_lines, assert_rows):
-    from harness.spark.records import runs
-
-    whole = make_record(sink_tuples_per_s=7.0)
-    old = oldest(whole)
-    assert whole.keys() - old.keys() >= {"elastic", "asked", "ended"}
-    table = runs(parse_lines(old)).selectExpr("sink_tuples_per_s", "asked", "ended")
-    assert_rows(table, [{"sink_tuples_per_s": 7.0, "asked": None, "ended": None}])
-
-
-def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(
-    make_record, sample, elastic, parse_lines, assert_rows
-):
-    from harness.spark.records import runs
-
+@pytest.fixture(scope="module")
+def lines(make_record, sample, elastic) -> dict[str, list[dict | str]]:
+    """The lines of all tests, by the file that they are in. Each file has an experiment of its
+    own.
+    """
+    bad = [line for line, _ in bad_lines(make_record, sample)]
     terms = elastic(law="pldi17", settings={"sensitivity": 0.05, "doubling": False})
-    balance = example(BALANCER, active=1)
     controlled = sample(
         threads_requested=3,
         utilisation=None,
         law_state="climbing",
         law_reason="up",
-        balancers=[balance],
+        balancers=[example(BALANCER, active=1)],
     )
     seen = {"elastic": terms, "adaptation": [controlled], "samples": [controlled]}
-    table = runs(parse_lines(make_record(model="dynamic", **seen), make_record()))
-    columns = (
-        "elastic.law",
-        "elastic.settings['doubling'] AS doubling",
-        "get(adaptation, 0).threads_requested AS level",
+    first, other = make_record(run_id="aa", repeat=1), make_record(run_id="bb", repeat=2)
+    files = {
+        "bad": [make_record(), *bad, make_record(threads=2, error="boom", commit=None, samples=[])],
+        "old": [oldest(make_record(sink_tuples_per_s=7.0))],
+        "elastic": [make_record(model="dynamic", **seen), make_record()],
+        "repeated": [first, other, make_record(run_id="aa", repeat=3), first],
+    }
+    for name in ("old", "elastic", "repeated"):
+        files[name] = [line | {"experiment": name} for line in files[name]]
+    return files
+
+
+@pytest.fixture(scope="module")
+def read(lines, parse_files) -> tuple[list[dict], list[dict]]:
+    """The rows that are in quarantine, and the runs, of all lines. They are read once: Spark takes
+    longer to plan than to read so few.
+    """
+    from harness.spark.quarantine import quarantine
+    from harness.spark.records import runs
+
+    records = parse_files(lines)
+    frames = (quarantine(records, "/records"), runs(records).selectExpr(*RUN))
+    rejected, usable = ([row.asDict() for row in frame.collect()] for frame in frames)
+    return rejected, usable
+
+
+def rejected_of(read, name: str) -> list[dict]:
+    return [row for row in read[0] if row["file"] == f"{name}.jsonl"]
+
+
+def runs_of(read, name: str) -> list[dict]:
+    return [row for row in read[1] if row["experiment"] == name]
+
+
+def test_each_bad_line_is_kept_with_its_reason_and_place(make_record, sample, lines, read):
+    reasons = [reason for _, reason in bad_lines(make_record, sample)]
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines["bad"][1:-1]]
+    assert_same_rows(
+        rejected_of(read, "bad"),
+        [
+            {"file": "bad.jsonl", "line": number, "reason": reason, "text": text[:500]}
+            for number, (reason, text) in enumerate(zip(reasons, texts, strict=True), start=2)
+        ],
     )
-    assert_rows(
-        table.selectExpr(*columns, "get(samples[0].balancers, 0).active AS ports"),
+
+
+def test_records_from_before_fields_were_added_are_usable(make_record, lines, read):
+    (old,) = lines["old"]
+    assert make_record().keys() - old.keys() >= {"elastic", "asked", "ended"}
+    assert rejected_of(read, "old") == []
+    assert_same_rows(
+        runs_of(read, "old"), [{"sink_tuples_per_s": 7.0, "asked": None, "ended": None}]
+    )
+
+
+def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(read):
+    assert rejected_of(read, "elastic") == []
+    assert_same_rows(
+        runs_of(read, "elastic"),
         [
             {"law": "pldi17", "doubling": "false", "level": 3, "ports": 1},
             {"law": None, "doubling": None, "level": None, "ports": None},
@@ -147,20 +183,17 @@ def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(
     )
 
 
-def test_the_first_of_equal_runs_is_kept(make_record, parse_lines, assert_rows):
-    from harness.spark.quarantine import quarantine
-    from harness.spark.records import runs
-
-    first, other = make_record(run_id="aa", repeat=1), make_record(run_id="bb", repeat=2)
-    again = make_record(run_id="aa", repeat=3)
-    records = parse_lines(first, other, again, first)
-    assert_rows(runs(records), [{"run_id": "aa", "repeat": 1}, {"run_id": "bb", "repeat": 2}])
-    reason = "duplicate: run aa is in a.jsonl"
-    assert_rows(
-        quarantine(records, "/records"),
+def test_the_first_of_equal_runs_is_kept(lines, read):
+    first, _, again, _ = lines["repeated"]
+    assert_same_rows(
+        runs_of(read, "repeated"), [{"run_id": "aa", "repeat": 1}, {"run_id": "bb", "repeat": 2}]
+    )
+    place = {"file": "repeated.jsonl", "reason": "duplicate: run aa is in repeated.jsonl"}
+    assert_same_rows(
+        rejected_of(read, "repeated"),
         [
-            {"file": "a.jsonl", "line": 3, "reason": reason, "text": json.dumps(again)[:500]},
-            {"file": "a.jsonl", "line": 4, "reason": reason, "text": json.dumps(first)[:500]},
+            {**place, "line": 3, "text": json.dumps(again)[:500]},
+            {**place, "line": 4, "text": json.dumps(first)[:500]},
         ],
     )
 

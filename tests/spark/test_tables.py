@@ -1,27 +1,115 @@
-"""Each table from a few runs by hand, against literal rows."""
+"""Each table from a few runs by hand, against literal rows.
+
+Spark takes longer to plan a query than to execute it on so few runs. So the runs of each test are
+an experiment of their own, and each table is made once, of the runs of all tests.
+"""
 
 from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from harness.measurement.interval import mean_interval
 from harness.measurement.record.declaration import SAMPLE
 from tests.records import oldest
+from tests.spark.conftest import assert_same_rows
 
 pytestmark = pytest.mark.heavy
 
+Steps = Iterator[list[dict]]
+"""Of a test: it yields records, is sent the tables that follow from them, and looks at these."""
 
-def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
-    runs_of, make_record, assert_rows
-):
+TESTS: dict[str, Callable[..., Steps]] = {}
+
+
+def beside_the_others(steps: Callable[..., Steps]) -> Callable[..., None]:
+    """Make a test of its steps. Its parameters are fixtures that make records."""
+    name = steps.__name__
+    TESTS[name] = steps
+
+    def test(begun: Callable[[str], Steps], tables_of: Callable[[str], SimpleNamespace]) -> None:
+        begin = begun(name)
+        next(begin)
+        with pytest.raises(StopIteration):
+            begin.send(tables_of(name))
+
+    test.__name__ = name
+    return test
+
+
+@pytest.fixture(scope="module")
+def begun(make_record, elastic, sample, simulated) -> Callable[[str], Steps]:
+    """The steps of a test, from the first."""
+    given = {
+        "make_record": make_record,
+        "elastic": elastic,
+        "sample": sample,
+        "simulated": simulated,
+    }
+
+    def begin(name: str) -> Steps:
+        wanted = inspect.signature(TESTS[name]).parameters
+        return TESTS[name](**{each: given[each] for each in wanted})
+
+    return begin
+
+
+@pytest.fixture(scope="module")
+def tables_of(parse_lines, begun) -> Callable[[str], SimpleNamespace]:
+    """The rows of each table that follow from the records of a test."""
+    from harness.spark.latency import latency
+    from harness.spark.records import runs
+    from harness.spark.samples import samples
+    from harness.spark.selection import mark_used
+    from harness.spark.speedup import speedup
     from harness.spark.throughput import throughput
+    from harness.spark.timeline import timeline
 
+    records = [
+        record | {"experiment": name, "run_id": f"{name} {record['run_id']}"}
+        for name in TESTS
+        for record in next(begun(name))
+    ]
+    marked = mark_used(runs(parse_lines(*records))).localCheckpoint()
+    made = {
+        table.__name__: [row.asDict(recursive=True) for row in table(marked).collect()]
+        for table in (throughput, samples, timeline, latency, speedup)
+    }
+
+    def of_test(name: str) -> SimpleNamespace:
+        return SimpleNamespace(
+            **{
+                table: [_as_recorded(row) for row in rows if row["experiment"] == name]
+                for table, rows in made.items()
+            }
+        )
+
+    return of_test
+
+
+def _as_recorded(row: dict[str, Any]) -> dict[str, Any]:
+    """Give a row of a run the name of the run that the test knows."""
+    if "run_id" not in row:
+        return row
+    return row | {"run_id": row["run_id"].removeprefix(f"{row['experiment']} ")}
+
+
+def against(what: str, tables: SimpleNamespace) -> list[dict]:
+    return [row for row in tables.speedup if row["against"] == what]
+
+
+@beside_the_others
+def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(make_record):
     rates = [
         (10, 100, "x", "2025-01-03"),
         (12, 120, "y", "2025-01-01"),
         (14, 140, "z", "2025-01-02"),
     ]
-    runs = runs_of(
+    tables = yield [
         *[
             make_record(
                 repeat=repeat,
@@ -39,9 +127,8 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
             parameters={"width": 3, "cost": "skewed"},
             commit=None,
         ),
-    )
+    ]
     shared = {
-        "experiment": "fig",
         "cell": "pipeline,operators=4",
         "topology": "pipeline",
         "machine": "local",
@@ -76,8 +163,8 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
         "queue_capacity": 8,
         "commit": None,
     }
-    assert_rows(
-        throughput(runs),
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 **shared, **means, **host, **all_used, **manual,
@@ -95,19 +182,18 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
     )  # fmt: skip
 
 
-def test_time_in_the_kernel_has_a_mean_if_all_runs_have_it(runs_of, make_record, assert_rows):
-    from harness.spark.throughput import throughput
-
-    runs = runs_of(
+@beside_the_others
+def test_time_in_the_kernel_has_a_mean_if_all_runs_have_it(make_record):
+    tables = yield [
         make_record(arm="all", kernel_seconds=0.2),
         make_record(arm="all", repeat=1, kernel_seconds=0.4),
         make_record(arm="all", repeat=2, kernel_seconds=None, correct=False),
         make_record(arm="one is older", kernel_seconds=0.2),
         make_record(arm="one is older", repeat=1, without="kernel_seconds"),
         make_record(arm="none", kernel_seconds=None),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {"arm": "all", "n": 2, "kernel_seconds_mean": 0.3},
             {"arm": "one is older", "n": 2, "kernel_seconds_mean": None},
@@ -116,11 +202,8 @@ def test_time_in_the_kernel_has_a_mean_if_all_runs_have_it(runs_of, make_record,
     )
 
 
-def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(
-    runs_of, make_record, assert_rows
-):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(make_record):
     def repeats(arm, *runs):
         return [make_record(arm=arm, repeat=repeat, **fields) for repeat, fields in enumerate(runs)]
 
@@ -135,13 +218,13 @@ def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(
     unsettled = {"sink_tuples_per_s": 30.0, "settled": False}
     sinks, none = {"mean_of": "tuples at the sinks"}, {"mean_of": None}
     too_short = {"sink_tuples_per_s": None}
-    runs = runs_of(
+    tables = yield [
         *repeats("mixed", good, wrong, raised, unsettled, too_short),
         *repeats("never settled", unsettled, raised, unsettled),
         *repeats("all failed", wrong, raised),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 **sinks,
@@ -177,9 +260,8 @@ def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(
     )
 
 
-def test_a_run_that_was_lost_is_a_failed_one_of_its_arm(runs_of, make_record, assert_rows):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_a_run_that_was_lost_is_a_failed_one_of_its_arm(make_record):
     lost = make_record(
         model="dedicated",
         queue_capacity=0,
@@ -187,33 +269,32 @@ def test_a_run_that_was_lost_is_a_failed_one_of_its_arm(runs_of, make_record, as
         correct=False,
         error="killed after 82.5 s",
     )
-    runs = runs_of(lost, make_record(model="dedicated", queue_capacity=130, repeat=1))
-    assert_rows(
-        throughput(runs),
+    tables = yield [lost, make_record(model="dedicated", queue_capacity=130, repeat=1)]
+    assert_same_rows(
+        tables.throughput,
         [{"arm": "dedicated", "n": 1, "failed": 1, "queue_capacity": 130, "mean": 10.0}],
     )
 
 
-def test_runs_that_were_disturbed_and_runs_of_other_hosts_are_counted(
-    runs_of, make_record, assert_rows
-):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_runs_that_were_disturbed_and_runs_of_other_hosts_are_counted(make_record):
     def on(host, fit, **fields):
         return make_record(host={"hostname_hash": host, "host_fit": fit}, **fields)
 
-    runs = runs_of(on("a", True), on("b", False, repeat=1), on("c", False, repeat=2, correct=False))
-    assert_rows(throughput(runs), [{"n": 2, "unfit": 1, "hosts": 2}])
+    tables = yield [
+        on("a", True),
+        on("b", False, repeat=1),
+        on("c", False, repeat=2, correct=False),
+    ]
+    assert_same_rows(tables.throughput, [{"n": 2, "unfit": 1, "hosts": 2}])
 
 
+@beside_the_others
 def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through(
-    runs_of, make_record, simulated, assert_rows
+    make_record, simulated
 ):
-    from harness.spark.speedup import speedup
-    from harness.spark.throughput import throughput
-
     fields = simulated(passed_tuples_per_s=5.0)
-    runs = runs_of(
+    tables = yield [
         make_record(**fields),
         make_record(arm="deep", sink_tuples_per_s=0.0, ns_per_hop=None, settled=False, **fields),
         make_record(arm="unknown", sink_tuples_per_s=7.0, settled=False, **simulated()),
@@ -223,9 +304,9 @@ def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through
         make_record(arm="mixed", sink_tuples_per_s=0.0, settled=False, repeat=1, **fields),
         make_record(arm="old", sink_tuples_per_s=0.0, settled=False, **fields),
         make_record(arm="old", sink_tuples_per_s=8.0, repeat=1, **simulated()),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 "arm": "manual",
@@ -259,17 +340,13 @@ def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through
         ],
     )
     assert [
-        row.ratio for row in speedup(runs).where("arm = 'deep' AND against = 'manual'").collect()
+        row["ratio"] for row in tables.speedup if (row["arm"], row["against"]) == ("deep", "manual")
     ] == [pytest.approx(0.5)]
 
 
-def test_samples_are_rows_in_their_order_of_failed_runs_too(
-    runs_of, make_record, sample, assert_rows, parse_lines
-):
-    from harness.spark.records import runs
-    from harness.spark.samples import samples
-
-    records = parse_lines(
+@beside_the_others
+def test_samples_are_rows_in_their_order_of_failed_runs_too(make_record, sample):
+    tables = yield [
         make_record(
             run_id="a",
             repeat=4,
@@ -282,13 +359,8 @@ def test_samples_are_rows_in_their_order_of_failed_runs_too(
             settled=False,
             samples=[sample(elapsed_s=0.25, source_tuples_per_s=3.5)],
         ),
-    )
-    shared = {
-        "experiment": "fig",
-        "cell": "pipeline,operators=4",
-        "arm": "manual",
-        "submitted_tuples_per_s": 50.0,
-    }
+    ]
+    shared = {"cell": "pipeline,operators=4", "arm": "manual", "submitted_tuples_per_s": 50.0}
     steady = {
         "run_id": "a",
         "repeat": 4,
@@ -305,8 +377,8 @@ def test_samples_are_rows_in_their_order_of_failed_runs_too(
         "elapsed_s": 0.25,
         "source_tuples_per_s": 3.5,
     }
-    assert_rows(
-        samples(runs(records)),
+    assert_same_rows(
+        tables.samples,
         [
             {
                 **shared,
@@ -336,11 +408,10 @@ def test_samples_are_rows_in_their_order_of_failed_runs_too(
     )
 
 
+@beside_the_others
 def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interval(
-    runs_of, make_record, elastic, assert_rows
+    make_record, elastic
 ):
-    from harness.spark.throughput import throughput
-
     def arm(name, *levels, **fields):
         return [
             make_record(
@@ -352,7 +423,7 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
             for repeat, level in enumerate(levels)
         ]
 
-    runs = runs_of(
+    tables = yield [
         *arm("dynamic-elastic", 2, 3, 4),
         make_record(
             model="dynamic",
@@ -365,9 +436,9 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
         make_record(model="dynamic", arm="dynamic-elastic-broken", correct=False, elastic=None),
         make_record(model="dynamic", arm="dynamic-2", threads=2, elastic=None),
         make_record(),  # of a version that knew nothing elastic
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 "arm": "dynamic-elastic",
@@ -413,11 +484,10 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
     )
 
 
+@beside_the_others
 def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(
-    runs_of, make_record, elastic, sample, assert_rows
+    make_record, elastic, sample
 ):
-    from harness.spark.throughput import throughput
-
     def run(arm, queued, repeat=0, machine="local", **fields):
         samples = [
             sample(queued_ports=count, time_s=1.0 + number) for number, count in enumerate(queued)
@@ -427,7 +497,7 @@ def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(
         )
 
     names = ["a[0]", "b[0]", "c[0]", "d[0]", "e[0]"]
-    runs = runs_of(
+    tables = yield [
         run(
             "multilevel", [9, 2, 1, 3], elastic=elastic(places=names)
         ),  # of an even number the lower of the two in the middle
@@ -438,9 +508,9 @@ def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(
         run("empty", [], threads=1),
         run("all", [7], threads=1, machine="other"),
         run("none", [0], threads=1, machine="alone"),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 "machine": "local",
@@ -502,25 +572,22 @@ def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(
     )
 
 
-def test_arms_of_coroutines_tell_how_many_replicas_operators_have(
-    runs_of, make_record, elastic, assert_rows
-):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_arms_of_coroutines_tell_how_many_replicas_operators_have(make_record, elastic):
     def run(arm, repeat=0, **fields):
         return make_record(model="coroutine", arm=arm, repeat=repeat, **fields)
 
     found = {"replicable": ["a", "b"]}
-    runs = runs_of(
+    tables = yield [
         run("law", elastic=elastic(settled_replicas=3.5, **found), replicas=1),
         run("law", 1, elastic=elastic(settled_replicas=4.5, **found), replicas=1),
         run("by hand", threads=2, replicas=5),
         run("threads alone", elastic=elastic(settled_replicas=None, replicable=None), replicas=2),
         run("old", threads=2),
         run("failed", threads=None, correct=False, replicas=1, elastic=None),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 "arm": "law",
@@ -561,30 +628,26 @@ def test_arms_of_coroutines_tell_how_many_replicas_operators_have(
     )
 
 
+@beside_the_others
 def test_the_timeline_tells_the_replicas_of_each_operator_that_has_several(
-    runs_of, make_record, elastic, sample, assert_rows
+    make_record, elastic, sample
 ):
-    from harness.spark.timeline import timeline
-
     samples = [
         sample(replicas={"busy1": 2, "busy2": 3}, replicas_changed={"busy1": 3}),
         sample(replicas={}),
         oldest(sample(), SAMPLE),
     ]
-    runs = runs_of(
+    tables = yield [
         make_record(run_id="a", model="coroutine", replicas=1, elastic=elastic(), samples=samples)
-    )
-    assert_rows(
-        timeline(runs),
+    ]
+    assert_same_rows(
+        tables.timeline,
         [{"replicas": '{"busy1":2,"busy2":3}'}, {"replicas": "{}"}, {"replicas": None}],
     )
 
 
-def test_the_timeline_shows_elastic_runs_from_their_beginning(
-    runs_of, make_record, elastic, sample, assert_rows
-):
-    from harness.spark.timeline import timeline
-
+@beside_the_others
+def test_the_timeline_shows_elastic_runs_from_their_beginning(make_record, elastic, sample):
     climbing = {
         "threads_requested": 3,
         "queued_ports": 4,
@@ -593,7 +656,7 @@ def test_the_timeline_shows_elastic_runs_from_their_beginning(
         "law_reason": "up",
     }
     told = sample(time_s=0.5, threads_active=2, balancers=[], utilisation=None, **climbing)
-    runs = runs_of(
+    tables = yield [
         make_record(
             run_id="a",
             arm="dynamic-elastic",
@@ -611,14 +674,8 @@ def test_the_timeline_shows_elastic_runs_from_their_beginning(
         ),
         make_record(run_id="c", arm="fixed", elastic=None, adaptation=[]),
         oldest(make_record(run_id="d", arm="old")),
-    )
-    shared = {
-        "experiment": "fig",
-        "cell": "pipeline,operators=4",
-        "topology": "pipeline",
-        "operators": 4,
-        "cost": "100",
-    }
+    ]
+    shared = {"cell": "pipeline,operators=4", "topology": "pipeline", "operators": 4, "cost": "100"}
     rates = {"throughput_submitted": 50.0, "throughput_source": 11.0, "throughput_sink": 12.0}
     rates |= dict.fromkeys(("balancer", "ports", "congestion"))
     first = {
@@ -640,8 +697,8 @@ def test_the_timeline_shows_elastic_runs_from_their_beginning(
         "failed": True,
     }
     untold = dict.fromkeys(climbing)
-    assert_rows(
-        timeline(runs),
+    assert_same_rows(
+        tables.timeline,
         [
             {
                 **first,
@@ -671,11 +728,8 @@ def test_the_timeline_shows_elastic_runs_from_their_beginning(
     )
 
 
-def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(
-    runs_of, make_record, sample, assert_rows
-):
-    from harness.spark.timeline import timeline
-
+@beside_the_others
+def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(make_record, sample):
     def balancer(name, active, **fields):
         return {
             "operator": name,
@@ -687,12 +741,12 @@ def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(
         }
 
     both = [balancer("left", 3, reason="trend above"), balancer("right", 4)]
-    runs = runs_of(
+    tables = yield [
         make_record(
             run_id="a", samples=[sample(balancers=both), sample(time_s=1.5, balancers=both[:1])]
         ),
         make_record(run_id="b", samples=[sample(balancers=[])]),
-    )
+    ]
     left = {
         "balancer": "left",
         "active_ports": 3,
@@ -715,8 +769,8 @@ def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(
         "workers": None,
         "parameters": parameters,
     }
-    assert_rows(
-        timeline(runs),
+    assert_same_rows(
+        tables.timeline,
         [
             {**shared, "time_s": 1.0, **left},
             {**shared, "time_s": 1.0, **right},
@@ -725,11 +779,10 @@ def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(
     )
 
 
+@beside_the_others
 def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_maximum(
-    runs_of, make_record, assert_rows
+    make_record,
 ):
-    from harness.spark.latency import latency
-
     def run(repeat, p50, longest, **fields):
         quantiles = {"p50": p50, "p90": 2 * p50, "p99": 3 * p50, "max": longest, "mean": p50 + 1}
         quantiles["count"] = 9
@@ -737,17 +790,17 @@ def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_
 
     nothing = dict.fromkeys(("p50", "p90", "p99", "max", "mean")) | {"count": 0}
     mean, low, high = mean_interval([101, 501, 201])
-    runs = runs_of(
+    tables = yield [
         run(0, 100, 5000),
         run(1, 500, 9000),
         run(2, 200, 6000),
         run(3, 9999, 99999, correct=False),
         make_record(repeat=4, latency_ns=nothing),
         make_record(arm="silent", latency_ns=nothing),
-    )
-    shared = {"experiment": "fig", "cell": "pipeline,operators=4"}
-    assert_rows(
-        latency(runs),
+    ]
+    shared = {"cell": "pipeline,operators=4"}
+    assert_same_rows(
+        tables.latency,
         [
             {
                 **shared,
@@ -770,9 +823,8 @@ def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_
     )
 
 
-def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, assert_rows):
-    from harness.spark.speedup import speedup
-
+@beside_the_others
+def test_speedup_pairs_repeats_and_averages_logarithms(make_record):
     def arm(model, rates, threads=None, **fields):
         name = model if threads is None else f"{model}-{threads}"
         return [
@@ -787,7 +839,7 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
             for repeat, rate in enumerate(rates)
         ]
 
-    runs = runs_of(
+    tables = yield [
         *arm("manual", [1.0, 2.0, 4.0]),
         *arm(
             "dynamic", [2.0, 8.0, 8.0, 100.0], 2
@@ -795,7 +847,7 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
         *arm("dedicated", [0.0, 1.0]),  # stood still in the first: no ratio
         *arm("manual", [1.0], cell="no other arm"),
         *arm("dynamic", [3.0], 1, cell="no manual arm"),
-    )
+    ]
     one = {"ratio": 1.0, "lo": 1.0, "hi": 1.0, "n": 3}
     single = {"n": 1, "lo": None, "hi": None}
     over = {
@@ -814,8 +866,8 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
     manual, dynamic, dedicated = (
         {**here, "arm": arm} for arm in ("manual", "dynamic-2", "dedicated")
     )
-    assert_rows(
-        speedup(runs),
+    assert_same_rows(
+        tables.speedup,
         [
             {**manual, "against": "manual", "rival": "manual", **one},
             {**dynamic, "against": "manual", "rival": "manual", **over},
@@ -858,23 +910,21 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
     )
 
 
-def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, assert_rows):
-    from harness.spark.speedup import speedup
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_machines_and_software_are_arms_apart(make_record, simulated):
     streams = simulated(software="streams-4.2")
-    runs = runs_of(
+    tables = yield [
         make_record(sink_tuples_per_s=10.0),
         make_record(sink_tuples_per_s=30.0, **simulated(load=3.0)),
         make_record(sink_tuples_per_s=20.0, repeat=1, **simulated(load=5.0)),
         make_record(sink_tuples_per_s=50.0, **streams),
         make_record(sink_tuples_per_s=60.0, model="dedicated", **streams),
-    )
+    ]
     none = {"variants": 0, "band_lo": None, "band_hi": None, "duration_mean": 1.0}
     xeon = {"machine": "xeon", "simulated": True, **none}
     local = {"machine": "local", "simulated": False, **none}
-    assert_rows(
-        throughput(runs),
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 **local,
@@ -912,8 +962,8 @@ def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, a
             },
         ],
     )
-    assert_rows(
-        speedup(runs).where("against = 'best'"),
+    assert_same_rows(
+        against("best", tables),
         [
             {"machine": "xeon", "software": "streams-4.2", "arm": "manual", "ratio": 50 / 60},
             {"machine": "xeon", "software": "streams-4.2", "arm": "dedicated", "ratio": 60 / 50},
@@ -921,17 +971,17 @@ def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, a
     )
 
 
-def test_a_peer_keeps_its_name_and_versions_of_it_are_arms_apart(runs_of, make_record, assert_rows):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_a_peer_keeps_its_name_and_versions_of_it_are_arms_apart(make_record):
     old, new = (
         make_record(model="go", arm="go", peer=f"go {version}", threads=None)
         for version in ("1.19.8", "1.26.8")
     )
     ours = make_record(model="manual", peer=None)
     kept = {"model": "go", "arm": "go", "n": 1, "mean": 10.0}
-    assert_rows(
-        throughput(runs_of(old, new, ours)),
+    tables = yield [old, new, ours]
+    assert_same_rows(
+        tables.throughput,
         [
             {**kept, "peer": "go 1.19.8"},
             {**kept, "peer": "go 1.26.8"},
@@ -940,15 +990,12 @@ def test_a_peer_keeps_its_name_and_versions_of_it_are_arms_apart(runs_of, make_r
     )
 
 
-def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, assert_rows):
-    from harness.spark.latency import latency
-    from harness.spark.speedup import speedup
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_variants_make_the_band_and_no_mean(make_record, simulated):
     def variant(rate, constants, **fields):
         return make_record(sink_tuples_per_s=rate, **simulated(constants=constants), **fields)
 
-    runs = runs_of(
+    tables = yield [
         variant(100.0, {}),
         variant(110.0, {}, repeat=1),
         variant(80.0, {"atomic.fence": 4.0}),
@@ -957,7 +1004,7 @@ def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, ass
             120.0, {"atomic.fence": 9.0}
         ),  # the first seed's runs are slow, this one by a fifth less so: 126 in their mean
         variant(1.0, {"os.wake_us": 5.0}, settled=False),  # no run with these constants settled
-    )
+    ]
     (row,) = [
         {
             "n": 2,
@@ -969,24 +1016,23 @@ def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, ass
             "band_hi": 126.0,
         }
     ]
-    assert_rows(throughput(runs), [row])
-    assert_rows(latency(runs), [{"n": 2}])
-    assert_rows(speedup(runs).where("against = 'manual'"), [{"n": 2, "ratio": 1.0}])
+    assert_same_rows(tables.throughput, [row])
+    assert_same_rows(tables.latency, [{"n": 2}])
+    assert_same_rows(against("manual", tables), [{"n": 2, "ratio": 1.0}])
 
 
-def test_without_one_of_its_variants_there_is_no_band(runs_of, make_record, simulated, assert_rows):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_without_one_of_its_variants_there_is_no_band(make_record, simulated):
     def variant(**fields):
         return make_record(**simulated(constants=fields.pop("constants")), **fields)
 
-    runs = runs_of(
+    tables = yield [
         make_record(**simulated()),
         variant(constants={"atomic.fence": 4.0}, sink_tuples_per_s=9.0),
         variant(constants={"os.wake_us": 1.0}, correct=False),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {
                 "n": 1,
@@ -1000,36 +1046,34 @@ def test_without_one_of_its_variants_there_is_no_band(runs_of, make_record, simu
     )
 
 
-def test_a_band_holds_the_mean_itself(runs_of, make_record, simulated, assert_rows):
-    from harness.spark.throughput import throughput
-
-    runs = runs_of(
+@beside_the_others
+def test_a_band_holds_the_mean_itself(make_record, simulated):
+    tables = yield [
         make_record(sink_tuples_per_s=100.0, **simulated()),
         make_record(sink_tuples_per_s=90.0, **simulated(constants={"atomic.fence": 4.0})),
+    ]
+    assert_same_rows(
+        tables.throughput, [{"mean": 100.0, "band_lo": 90.0, "band_hi": 100.0, "variants": 1}]
     )
-    assert_rows(
-        throughput(runs), [{"mean": 100.0, "band_lo": 90.0, "band_hi": 100.0, "variants": 1}]
-    )
 
 
-def test_what_no_variant_reaches_has_no_band(runs_of, make_record, simulated, assert_rows):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_what_no_variant_reaches_has_no_band(make_record, simulated):
     def variant(arm, rate, constants, reached):
         told = simulated(constants=constants)
         told["simulation"]["reached"] = reached
         return make_record(arm=arm, sink_tuples_per_s=rate, **told)
 
-    runs = runs_of(
+    tables = yield [
         variant("far", 100.0, {}, None),
         variant("far", 100.0, {"atomic.fence": 4.0}, False),
         variant("far", 100.0, {"atomic.fence": 9.0}, False),
         variant("near", 100.0, {}, None),
         variant("near", 100.0, {"atomic.fence": 4.0}, False),
         variant("near", 90.0, {"atomic.fence": 9.0}, True),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [
             {"arm": "far", "variants": 2, "variants_reached": 0, "band_lo": None, "band_hi": None},
             {
@@ -1043,13 +1087,10 @@ def test_what_no_variant_reaches_has_no_band(runs_of, make_record, simulated, as
     )
 
 
-def test_the_means_at_the_points_of_a_design_have_one_order_for_all_arms(
-    runs_of, make_record, simulated, assert_rows
-):
-    from harness.spark.throughput import throughput
-
+@beside_the_others
+def test_the_means_at_the_points_of_a_design_have_one_order_for_all_arms(make_record, simulated):
     rates = {"a": {4.0: 90.0, 9.0: 70.0}, "b": {4.0: 50.0, 9.0: 60.0}}
-    runs = runs_of(
+    tables = yield [
         *(make_record(arm=arm, sink_tuples_per_s=80.0, **simulated()) for arm in rates),
         *(
             make_record(
@@ -1061,60 +1102,51 @@ def test_the_means_at_the_points_of_a_design_have_one_order_for_all_arms(
             for arm, fences in (("a", (9.0, 4.0)), ("b", (4.0, 9.0)))
             for fence in fences
         ),
-    )
-    assert_rows(
-        throughput(runs),
+    ]
+    assert_same_rows(
+        tables.throughput,
         [{"arm": "a", "at_points": [90.0, 70.0]}, {"arm": "b", "at_points": [50.0, 60.0]}],
     )
 
 
+@beside_the_others
 def test_a_band_holds_the_mean_of_several_seeds_although_the_variants_have_one(
-    runs_of, make_record, simulated, assert_rows
+    make_record, simulated
 ):
-    from harness.spark.throughput import throughput
-
-    runs = runs_of(
+    tables = yield [
         make_record(sink_tuples_per_s=100.0, **simulated()),
         make_record(sink_tuples_per_s=200.0, repeat=1, **simulated()),
         make_record(sink_tuples_per_s=95.0, **simulated(constants={"atomic.fence": 4.0})),
         make_record(sink_tuples_per_s=104.0, **simulated(constants={"atomic.fence": 9.0})),
-    )
-    assert_rows(throughput(runs), [{"mean": 150.0, "band_lo": 142.5, "band_hi": 156.0}])
+    ]
+    assert_same_rows(tables.throughput, [{"mean": 150.0, "band_lo": 142.5, "band_hi": 156.0}])
 
 
-def test_variants_have_no_samples_and_no_timeline(
-    make_record, simulated, elastic, sample, parse_lines
-):
-    from harness.spark.records import runs
-    from harness.spark.samples import samples
-    from harness.spark.timeline import timeline
-
-    records = runs(
-        parse_lines(
-            make_record(run_id="a", elastic=elastic(), **simulated()),
-            make_record(
-                run_id="b", elastic=elastic(), **simulated(constants={"atomic.fence": 4.0})
-            ),
-        )
-    )
-    for table in (samples(records), timeline(records)):
-        assert {(row.run_id, row.machine, row.software) for row in table.collect()} == {
+@beside_the_others
+def test_variants_have_no_samples_and_no_timeline(make_record, simulated, elastic):
+    varied = simulated(constants={"atomic.fence": 4.0})
+    tables = yield [
+        make_record(run_id="a", elastic=elastic(), **simulated()),
+        make_record(run_id="b", elastic=elastic(), **varied),
+    ]
+    for table in (tables.samples, tables.timeline):
+        assert {(row["run_id"], row["machine"], row["software"]) for row in table} == {
             ("a", "xeon", "millrace")
         }
 
 
-def test_the_comparison_of_rows_sees_a_difference_and_takes_no_frame(spark, assert_rows):
-    from pyspark.errors import PySparkAssertionError
-
-    frame = spark.createDataFrame([(1, 2.0), (2, None)], "a int, b double")
-    assert_rows(frame, [{"a": 2, "b": None}, {"a": 1, "b": 2.0}])
+def test_the_comparison_of_rows_sees_a_difference():
+    found = [{"a": 1, "b": 2.0, "c": [0.1 + 0.2]}, {"a": 2, "b": None, "c": []}]
+    assert_same_rows(found, [{"a": 2, "b": None}, {"a": 1, "b": 2.0}])
+    assert_same_rows(found, [{"c": [0.3], "a": 1}, {"c": [], "a": 2}])
     for wrong in (
         [{"a": 1, "b": 2.0}],
+        [{"a": 1, "b": 2.0}] * 2,
         [{"a": 1, "b": 2.1}, {"a": 2, "b": None}],
         [{"a": 1, "b": None}, {"a": 2, "b": 2.0}],
+        [{"a": 1.0, "b": 2.0}, {"a": 2, "b": None}],
+        [{"c": [0.3, 0.3]}, {"c": []}],
+        [],
     ):
-        with pytest.raises(PySparkAssertionError):
-            assert_rows(frame, wrong)
-    for empty in (frame, []):
         with pytest.raises(AssertionError):
-            assert_rows(frame, empty)
+            assert_same_rows(found, wrong)
