@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import figures
 from harness.experiments.config import load_config
-from tests.workflow.conftest import call, sweep, write_profile
+from tests.workflow.conftest import plan, sweep, write_profile
 
 FIG10 = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 100])]}
 CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
@@ -43,7 +43,7 @@ def jobs(text: str) -> dict[str, int]:
 @pytest.mark.heavy
 def test_only_the_experiments_that_claims_look_at_are_needed_for_them(tmp_path):
     write_profile(tmp_path, FIG10 | CROSSOVER)
-    done = call(tmp_path, "harness", "figures", "--dry-run", "claims")
+    done = plan(tmp_path, "claims")
     assert done.returncode == 0, done.stderr
     assert jobs(done.stdout + done.stderr) == {
         "measure": 2,

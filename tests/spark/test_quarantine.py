@@ -99,7 +99,7 @@ RUN = (
     "get(adaptation, 0).threads_requested AS level",
     "get(get(samples, 0).balancers, 0).active AS ports",
 )
-"""What tests look at of a run."""
+"""Columns of a run that tests look at."""
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tests.spark.conftest import assert_same_rows
 pytestmark = pytest.mark.heavy
 
 Steps = Iterator[list[dict]]
-"""Of a test: it yields records, is sent the tables that follow from them, and looks at these."""
+"""Steps of a test: it yields records, is sent the tables that follow from them, and looks at these."""
 
 TESTS: dict[str, Callable[..., Steps]] = {}
 
