@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import ctypes
 import datetime
+from functools import cache
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
@@ -54,9 +54,15 @@ def passes(*_: object) -> int:
     return 1
 
 
-@numba.cfunc(NUMBA_SIGNATURE)
-def compiled(sequence, value, payload, payload_bytes, control, state):
-    return 1
+@cache
+def compiled() -> object:
+    import numba
+
+    @numba.cfunc(NUMBA_SIGNATURE)
+    def compiled(sequence, value, payload, payload_bytes, control, state):
+        return 1
+
+    return compiled
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -79,8 +85,8 @@ def test_the_address_is_that_of_the_function_and_the_owner_is_kept() -> None:
     native = NativeFunction.of(callback)
     assert native.address == ctypes.cast(callback, ctypes.c_void_p).value
     assert native.owners == (callback,)
-    native = NativeFunction.of(compiled)
-    assert (native.address, native.owners) == (compiled.address, (compiled,))
+    native = NativeFunction.of(compiled())
+    assert (native.address, native.owners) == (compiled().address, (compiled(),))
     assert NativeFunction.of(native) is native
 
 
@@ -94,7 +100,7 @@ def test_what_looks_like_a_low_level_callable_is_taken_with_its_state() -> None:
 
 def test_states_are_taken_by_their_address() -> None:
     number, row, table = ctypes.c_double(1), (ctypes.c_int64 * 3)(), np.zeros((2, 3))
-    assert NativeFunction.of(compiled).state == 0
+    assert NativeFunction.of(compiled()).state == 0
     for state, address in (
         (number, ctypes.addressof(number)),
         (row, ctypes.addressof(row)),
@@ -103,13 +109,13 @@ def test_states_are_taken_by_their_address() -> None:
         (table, table.ctypes.data),
         (4096, 4096),
     ):
-        native = NativeFunction.of(compiled, state)
+        native = NativeFunction.of(compiled(), state)
         assert native.state == address
         assert any(owner is state for owner in native.owners)
 
 
 def test_a_capsule_is_taken_as_state_too() -> None:
-    assert NativeFunction.of(compiled, capsule(4096, None)).state == 4096
+    assert NativeFunction.of(compiled(), capsule(4096, None)).state == 4096
 
 
 def capsule(address: int, name: bytes | None) -> object:
@@ -130,7 +136,15 @@ def declared_otherwise() -> object:
 
 
 def other_cfunc(signature: str) -> object:
+    import numba
+
     return numba.cfunc(signature)(lambda x: x)
+
+
+def jitted() -> object:
+    import numba
+
+    return numba.njit(passes)
 
 
 REFUSED = {
@@ -163,7 +177,7 @@ REFUSED = {
         lambda: other_cfunc("complex128(complex128)"),
         "Cannot convert Numba type 'complex128'",
     ),
-    "numba jit": (lambda: numba.njit(passes), "compile it by numba.cfunc instead of jit"),
+    "numba jit": (jitted, "compile it by numba.cfunc instead of jit"),
     "a capsule of something else": (
         lambda: datetime.datetime_CAPI,
         "'datetime.datetime_CAPI' is not of the form",
@@ -232,7 +246,7 @@ REFUSED_STATES = {
 def test_a_state_without_an_address_is_refused_with_the_rule(case: str) -> None:
     state, told = REFUSED_STATES[case]
     with pytest.raises(GraphError, match=r"^operator 'gate': state ") as problem:
-        Graph("g").native("gate", compiled, state=state)
+        Graph("g").native("gate", compiled(), state=state)
     assert told in str(problem.value)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import re
 import subprocess
 import sys
@@ -13,25 +14,23 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import numba
 import pytest
 
-from examples import c_function, ctypes_callback, cython_function, numba_function, python_callable
 from examples.pipeline import AddGate
 from harness.engine import Engine, Totals, open_engine
 from harness.graph import Graph, Operator
 from harness.graph.functions.compiled import NUMBA_SIGNATURE, PROTOTYPE
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
-from tests.benchmarks import barriers, user_operators
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {
-    "numba": numba_function,
-    "C": c_function,
-    "Cython": cython_function,
-    "ctypes callback": ctypes_callback,
-    "Python": python_callable,
+    "numba": "examples.numba_function",
+    "C": "examples.c_function",
+    "Cython": "examples.cython_function",
+    "ctypes callback": "examples.ctypes_callback",
+    "Python": "examples.python_callable",
 }
+"""Modules, some of which compile their function as they are imported."""
 
 QUEUED, CALLED, SWITCHED = (True,), (False,), (True, False) * 50
 MODES: dict[str, tuple[Model, tuple[bool, ...]]] = {
@@ -43,7 +42,7 @@ MODES: dict[str, tuple[Model, tuple[bool, ...]]] = {
     "dynamic, called": (Dynamic(2), CALLED),
     "dynamic, switched": (Dynamic(3, queue_capacity=5), SWITCHED),
 }
-TUPLES = 5000
+TUPLES = 2000  # a full queue holds 1000
 
 
 def value_of(sequence: int) -> float:
@@ -108,9 +107,13 @@ def around(
     return graph, record
 
 
+def gate_of(example: str) -> AddGate:
+    return importlib.import_module(EXAMPLES[example]).add_gate
+
+
 @pytest.fixture(params=EXAMPLES)
 def add_gate(request: pytest.FixtureRequest) -> AddGate:
-    return EXAMPLES[request.param].add_gate
+    return gate_of(request.param)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -140,7 +143,7 @@ def test_an_error_ends_the_run_and_is_told_with_operator_value_and_tuple(
     example: str, mode: str
 ) -> None:
     graph, record = around(
-        lambda graph: EXAMPLES[example].add_gate(graph, "gate", 1.25)[0],
+        lambda graph: gate_of(example)(graph, "gate", 1.25)[0],
         before=lambda sequence, value: -1.0 if sequence == 700 else value,
     )
     totals = run(graph, mode, tuples=10**9)
@@ -232,13 +235,6 @@ def test_who_changes_the_payload_is_found() -> None:
 # -- what must not be thrown -----------------------------------------------------------------------
 
 
-@numba.cfunc(NUMBA_SIGNATURE)
-def throws_at_ten(sequence, value, payload, payload_bytes, control, state):
-    if sequence == 10:
-        raise ValueError("ten")
-    return 1
-
-
 def throw_at_ten(sequence: int, *_: object) -> int:
     if sequence == 10:
         raise ValueError("ten")
@@ -254,6 +250,14 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_numba_throws_is_printed_and_drops_the_tuple(printed: list[str]) -> None:
+    import numba
+
+    @numba.cfunc(NUMBA_SIGNATURE)
+    def throws_at_ten(sequence, value, payload, payload_bytes, control, state):
+        if sequence == 10:
+            raise ValueError("ten")
+        return 1
+
     graph, record = around(lambda graph: graph.native("throws", throws_at_ten))
     totals = run(graph, "dynamic, queued", tuples=100)
     assert printed == ["ten"]
@@ -298,7 +302,7 @@ def test_the_run_keeps_function_and_state_alive() -> None:
 # -- pages and programs ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("example", [module.__name__ for module in EXAMPLES.values()])
+@pytest.mark.parametrize("example", EXAMPLES.values())
 def test_an_example_is_a_program(example: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", example], cwd=ROOT, capture_output=True, text=True, check=False
@@ -329,6 +333,8 @@ def test_the_c_code_of_the_page_is_that_of_the_example(page: str) -> None:
 
 
 def test_the_benchmark_of_barriers_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.benchmarks import barriers
+
     barriers.main(rounds=1, tuples=500)
     table = capsys.readouterr().out
     for kind in barriers.KINDS:
@@ -336,6 +342,8 @@ def test_the_benchmark_of_barriers_runs(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_benchmark_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.benchmarks import user_operators
+
     user_operators.main(rounds=1, tuples=500)
     table = capsys.readouterr().out
     for kind in user_operators.KINDS:

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
-import numba
 import pytest
 
 from examples.building import shared_library
@@ -246,6 +245,8 @@ def test_the_highest_score_goes_on_first(kind):
 
 
 def test_compiled_policies_come_from_c_cython_and_numba_and_have_a_state():
+    import numba
+
     calls = ctypes.c_uint64(0)
     assert run(line(), PolicyFunction.of(compiled("counts_its_calls"), calls), threads=2).correct
     assert calls.value > 0

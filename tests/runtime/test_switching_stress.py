@@ -7,8 +7,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import cache
 
-import numba
 import numpy as np
 import pytest
 
@@ -137,31 +137,37 @@ def test_a_stop_amid_switches_and_suspensions_accounts_for_every_tuple(shape: st
 WRITTEN = 0x2A
 
 
-@numba.cfunc(NUMBA_SIGNATURE)
-def writes(sequence, value, payload, payload_bytes, control, state):
-    """Writes to all of its tuple that it can reach."""
-    value[0] = -1.0 - value[0]
-    for place in range(payload_bytes):
-        payload[place] = WRITTEN
-    return 1
-
-
 LOOK = np.dtype([("seen", np.uint64), ("wrong", np.uint64)], align=True)
 
 
-@numba.cfunc(NUMBA_SIGNATURE)
-def looks(sequence, value, payload, payload_bytes, control, state):
-    """Counts the tuples, and those that are not as the source made them; a source's value says what
-    it must be.
-    """
-    own = numba.carray(state, 1, LOOK)[0]
-    own.seen += 1
-    written = 0
-    for place in range(payload_bytes):
-        written += payload[place] == WRITTEN
-    if value[0] != 1.0 + sequence % 1024 / 1024.0 or written == payload_bytes:
-        own.wrong += 1
-    return 1
+@cache
+def functions() -> dict[str, object]:
+    """Two compiled functions: `writes` and `looks`."""
+    import numba
+
+    @numba.cfunc(NUMBA_SIGNATURE)
+    def writes(sequence, value, payload, payload_bytes, control, state):
+        """Writes to all of its tuple that it can reach."""
+        value[0] = -1.0 - value[0]
+        for place in range(payload_bytes):
+            payload[place] = WRITTEN
+        return 1
+
+    @numba.cfunc(NUMBA_SIGNATURE)
+    def looks(sequence, value, payload, payload_bytes, control, state):
+        """Counts the tuples, and those that are not as the source made them; a source's value says
+        what it must be.
+        """
+        own = numba.carray(state, 1, LOOK)[0]
+        own.seen += 1
+        written = 0
+        for place in range(payload_bytes):
+            written += payload[place] == WRITTEN
+        if value[0] != 1.0 + sequence % 1024 / 1024.0 or written == payload_bytes:
+            own.wrong += 1
+        return 1
+
+    return {"writes": writes, "looks": looks}
 
 
 def siblings(order: tuple[str, ...]) -> tuple[Graph, list[np.ndarray]]:
@@ -173,8 +179,7 @@ def siblings(order: tuple[str, ...]) -> tuple[Graph, list[np.ndarray]]:
     graph.connect(graph.source("source"), head)
     for index, kind in enumerate(order):
         state = np.zeros(1, LOOK)
-        function = writes if kind == "writes" else looks
-        operator = graph.native(f"{kind}{index}", function, state=state)
+        operator = graph.native(f"{kind}{index}", functions()[kind], state=state)
         if kind == "looks":
             states.append(state)
         graph.connect(head, operator)
@@ -223,7 +228,8 @@ def test_siblings_never_see_what_is_written_while_queues_are_switched(
 def test_an_operator_that_sees_what_another_wrote_is_noticed() -> None:
     """The check of the check: behind one that writes, every tuple looks wrong."""
     graph, state = Graph("row", 64), np.zeros(1, LOOK)
-    writer, looker = graph.native("writes", writes), graph.native("looks", looks, state=state)
+    writer = graph.native("writes", functions()["writes"])
+    looker = graph.native("looks", functions()["looks"], state=state)
     graph.connect(graph.source("source"), writer)
     graph.connect(writer, looker)
     graph.connect(looker, graph.sink("sink"))
