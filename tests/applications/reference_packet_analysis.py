@@ -9,6 +9,7 @@ import math
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from publicsuffixlist import PublicSuffixList
@@ -31,7 +32,7 @@ from harness.applications.packet_analysis import (
 )
 from tests.operators import plain
 
-SUFFIXES = PublicSuffixList()
+suffixes = cache(PublicSuffixList)
 
 
 def reference(data: bytes, sources: int) -> list[dict[str, object]]:
@@ -267,7 +268,7 @@ def _query(ip: bytes) -> dict[str, Any] | None:
     name, answer = ".".join(labels), flags >= 0x8000
     if len(name) > 253 or not labels or flags & 0x7800 or questions != 1 or network != 1:
         return None
-    domain = SUFFIXES.privatesuffix(name) or name
+    domain = suffixes().privatesuffix(name) or name
     found = {
         "client": target if answer else source,
         "answer": answer,

@@ -1,6 +1,7 @@
 """PacketAnalysis knows which domain of a name somebody registered, and lists of domains."""
 
 import re
+from functools import cache
 from importlib import resources
 
 import pytest
@@ -21,8 +22,15 @@ from harness.models import Manual
 from tests.applications.drive import run
 from tests.applications.test_packet_analysis import asked, fast
 
-SUFFIXES = Suffixes(public_suffixes())
-LIBRARY = PublicSuffixList()
+
+@cache
+def suffixes():
+    return Suffixes(public_suffixes())
+
+
+@cache
+def library():
+    return PublicSuffixList()
 
 
 def test_the_lists_own_examples_are_cut_as_it_says():
@@ -32,7 +40,7 @@ def test_the_lists_own_examples_are_cut_as_it_says():
     assert len(ascii_only) > 60
     for name, domain in ascii_only:
         if not name.startswith("."):
-            found, label = SUFFIXES.domain_of(name.lower())
+            found, label = suffixes().domain_of(name.lower())
             assert found == (domain or name).lower(), name
             assert label == found.split(".")[0]
 
@@ -46,7 +54,7 @@ LABEL = st.sampled_from(
 @given(st.lists(LABEL, min_size=1, max_size=6))
 def test_any_name_is_cut_as_the_library_cuts_it(labels):
     name = ".".join(labels)
-    assert SUFFIXES.domain_of(name)[0] == (LIBRARY.privatesuffix(name) or name)
+    assert suffixes().domain_of(name)[0] == (library().privatesuffix(name) or name)
 
 
 def test_a_file_of_domains_may_be_one_of_hosts(tmp_path):

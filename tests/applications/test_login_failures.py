@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,15 +66,21 @@ def test_the_forms_have_the_papers_operators_and_threaded_ports(form, operators,
         assert len(graph.operators) == operators and len(graph.threaded) == ports
 
 
+@cache
+def many_lines(form):
+    """A log, and what the plain program finds in it."""
+    text = with_odd_lines(generate(8000, 5), 5)
+    return text, reference(text, form)
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("model", MODELS)
 def test_the_result_is_that_of_a_plain_program(form, model):
-    text = with_odd_lines(generate(8000, 5), 5)
+    text, expected = many_lines(form)
     built = FORMS[form](text, False, 1, False, keep=10**6)
     totals = run(built, MODELS[model]())
     assert totals.correct and totals.drained, (totals.error, totals.conservation)
-    expected = reference(text, form)
     assert len(expected["failures"]) > 4000
     assert form == "figure" or (
         len(expected["suspects writer"]) > 400 and expected["break-ins writer"]

@@ -5,6 +5,7 @@ bad.
 import gzip
 import random
 import struct
+from functools import cache
 
 import pytest
 from harness.applications.packets import Capture, sizes
@@ -146,14 +147,20 @@ def test_the_graph_has_the_papers_operators_and_threaded_ports(sources, operator
         assert len(graph.operators) == operators and len(graph.threaded) == ports
 
 
+@cache
+def many_packets():
+    """A capture, and what the plain program reports of it."""
+    capture = with_odd_packets(generate(4000, 3), 5)
+    return capture, reference(capture, 1)
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("model", MODELS)
 def test_the_result_is_that_of_a_plain_program(model):
-    capture = with_odd_packets(generate(4000, 3), 5)
+    capture, expected = many_packets()
     built = PacketAnalysis(capture, False, 1, 1, False, keep=10**6)
     totals = run(built, MODELS[model]())
     assert totals.correct and totals.drained, (totals.error, totals.conservation)
-    expected = reference(capture, 1)
     assert {report["kind"] for report in expected} >= {DGA, TUNNEL, CLIENT, DOMAIN, FAILED}
     check(built, expected)
     counts = built.counts()
@@ -317,7 +324,8 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, kind):
     assert str(refused.value) == f"{path}: must be packets in pcap or pcapng; {OTHER[kind][1]}"
 
 
-BASE = {"pcap": generate(60, 5), "pcapng": pcapng(records_of(generate(60, 5)), ">", 6)}
+FEW = generate(60, 5)
+BASE = {"pcap": FEW, "pcapng": pcapng(records_of(FEW), ">", 6)}
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,6 +6,7 @@ import gzip
 import random
 import sys
 from collections import Counter
+from functools import cache
 
 import pytest
 from harness.applications.vwap_operators import sizes
@@ -65,14 +66,20 @@ def test_the_graph_has_the_papers_operators_and_threaded_ports():
         assert len(graph.operators) == 52 and len(graph.threaded) == ports
 
 
+@cache
+def many_records():
+    """Records, and the bargains that the plain program finds in them."""
+    text = with_odd_lines(generate(6000, 3), 5)
+    return text, reference(text)
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("model", MODELS)
 def test_the_result_is_that_of_a_plain_program(model):
-    text = with_odd_lines(generate(6000, 3), 5)
+    text, expected = many_records()
     built = Vwap(text, False, 1, False, keep=10**6)
     totals = run(built, MODELS[model]())
     assert totals.correct and totals.drained, (totals.error, totals.conservation)
-    expected = reference(text)
     assert len(expected) > 200
     check(built, expected)
     counts = built.counts()

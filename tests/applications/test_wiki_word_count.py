@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.request import ProxyHandler, build_opener, urlopen
 
@@ -113,14 +114,20 @@ def test_the_graph_has_the_papers_operators():
         assert len(graph.operators) == 17 and len(graph.threaded) == ports
 
 
+@cache
+def many_changes():
+    """Changes, and what the plain program counts in them."""
+    text = with_odd_lines(generate(300, 3), 5)
+    return text, reference(text)
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("model", MODELS)
 def test_the_result_is_that_of_a_plain_program(model):
-    text = with_odd_lines(generate(300, 3), 5)
+    text, expected = many_changes()
     built = WikiWordCount(text, False, 1, False, keep=10**7)
     totals = run(built, MODELS[model]())
     assert totals.correct and totals.drained, (totals.error, totals.conservation)
-    expected = reference(text)
     assert len(expected) > 10_000
     assert published(built) == expected
     counts = built.counts()

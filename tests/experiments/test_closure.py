@@ -35,7 +35,6 @@ graphs.
 """
 
 ON_BENCH = {Decides.THREADS: "threads", Decides.QUEUES: "queues", Decides.REPLICAS: "replicas"}
-NAMED = strings("harness.bench.queues.scenario")
 
 HERE = Place()
 XEON = Place("xeon:16", True, "millrace")
@@ -177,13 +176,14 @@ def benches() -> dict[str, Task]:
 def laws_alone() -> dict[str, Task]:
     """Each law on a scenario; on no bench those that need more than a scenario shows."""
     tasks = {}
+    named = strings("harness.bench.queues.scenario")
     for decides, laws in LAWS.items():
         library = ON_BENCH[decides]
         shared = closure(
             "harness.bench.bench",
             "harness.bench.report",
             f"harness.bench.{LIBRARIES[library]}",
-            names=NAMED,
+            names=named,
         )
         for law in laws:
             if decides is not Decides.THREADS or law_class(law).NEEDS <= SHOWN:
