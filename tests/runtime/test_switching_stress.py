@@ -1,5 +1,5 @@
-"""100,000 random switches under load on each kind of graph: ORDER, ONCE, ALONE and ENDS, and what
-siblings see of a tuple.
+"""Random switches under load on each kind of graph, 40,000 in `make test` and 100,000 in the slow
+tests: ORDER, ONCE, ALONE and ENDS, and what siblings see of a tuple.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.runtime.shapes import (
 )
 from topologies import build
 
-SWITCHES = 100_000
+SWITCHES, MANY_SWITCHES = 40_000, 100_000
 MOMENT_S = 1e-5
 LONGEST_S = (
     200.0  # of one run, on a machine with other things to do; 100,000 switches take a second or two
@@ -72,9 +72,13 @@ SHAPES: dict[str, Callable[[], Graph]] = {
 
 
 def switch(
-    engine: Engine, ports: list[PortId], dice: random.Random, seconds: float = LONGEST_S
+    engine: Engine,
+    ports: list[PortId],
+    dice: random.Random,
+    seconds: float = LONGEST_S,
+    switches: int = SWITCHES,
 ) -> int:
-    """Ask SWITCHES times for a queue or for none at random ports, and now and then suspend threads;
+    """Ask so many times for a queue or for none at random ports, and now and then suspend threads;
     how many times it was.
 
     About half ask for what is already so, and others are taken back before a tuple comes; half of
@@ -82,7 +86,7 @@ def switch(
     thread would otherwise outrun all the engine's.
     """
     end, done = time.monotonic() + seconds, 0
-    while done < SWITCHES and time.monotonic() < end:
+    while done < switches and time.monotonic() < end:
         chosen = dice.choices(ports, k=dice.randint(1, 10))
         engine.set_queued(chosen, dice.random() < 0.5)
         done += len(chosen)
@@ -93,16 +97,19 @@ def switch(
     return done
 
 
+@pytest.mark.parametrize(
+    "switches", [SWITCHES, pytest.param(MANY_SWITCHES, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_hundred_thousand_requests_to_switch_keep_order_once_and_ends(shape: str) -> None:
+def test_many_requests_to_switch_keep_order_once_and_ends(shape: str, switches: int) -> None:
     graph, dice = SHAPES[shape](), random.Random(len(shape))
     model = Dynamic(2, queue_capacity=dice.choice((1, 5, 64)))
     ports = scheduled_ports(graph, model)
     engine = open_engine(graph, model)
     engine.start()
-    done = switch(engine, ports, dice)
+    done = switch(engine, ports, dice, switches=switches)
     totals = engine.stop(drain=True, timeout_s=30.0)
-    assert done > SWITCHES / 10  # even where others have the machine
+    assert done > switches / 10  # even where others have the machine
     assert (
         totals.scheduling["queue_switches"] > done / 500
     )  # a fifth and more on a quiet machine, a twentieth on a busy one
@@ -208,16 +215,17 @@ def test_siblings_never_see_what_a_called_or_queued_operator_writes_to_its_tuple
     ] * len(states)
 
 
+@pytest.mark.parametrize("seconds", [0.7, pytest.param(3.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", ORDERS, ids=" ".join)
 def test_siblings_never_see_what_is_written_while_queues_are_switched(
-    order: tuple[str, ...],
+    order: tuple[str, ...], seconds: float
 ) -> None:
     graph, states = siblings(order)
     dice = random.Random(3)
     model = Dynamic(2, queue_capacity=5)
     engine = open_engine(graph, model)
     engine.start()
-    switch(engine, scheduled_ports(graph, model), dice, seconds=2.0)
+    switch(engine, scheduled_ports(graph, model), dice, seconds, MANY_SWITCHES)
     totals = engine.stop(drain=True, timeout_s=30.0)
     assert totals.drained and totals.order_violations == 0 and totals.conservation == []
     assert [(int(state["seen"][0]), int(state["wrong"][0])) for state in states] == [
