@@ -4,7 +4,8 @@
 //
 // The same rounds with a plain store and a plain look in the place of ReadyFlag::release() say
 // whether this machine would show the loss, and how often. That number is printed, and promises
-// nothing: it takes two CPUs, and instrumented stores hardly ever wait in a store buffer.
+// nothing: it takes two CPUs. Under ThreadSanitizer there are none, since instrumented stores
+// hardly ever wait in a store buffer.
 #include <vector>
 
 #include "pinned.hpp"
@@ -20,8 +21,9 @@ constexpr uint64_t QUEUED =
     // tuples that the holder executes: the stores before its last one go to lines that the
     // producer's core has
     8;
-constexpr uint64_t ROUNDS = 200'000;
-constexpr int64_t LONGEST_NS = 5'000'000'000;  // as many rounds as there is time for
+constexpr uint64_t ROUNDS = THREADS_SANITIZED ? 20'000 : 200'000;
+// As many rounds as there is time for
+constexpr int64_t LONGEST_NS = THREADS_SANITIZED ? 1'000'000'000 : 5'000'000'000;
 
 void spin_for(uint64_t pauses) {
   for (uint64_t i = 0; i < pauses; ++i) pause_core();
@@ -112,6 +114,13 @@ Found play(const int* cpus, Release release) {
   return found;
 }
 
+void tell(const char* how, const Found& found) {
+  std::printf("stress: %llu of %llu rounds lost a tuple %s\n",
+              static_cast<unsigned long long>(found.lost),
+              static_cast<unsigned long long>(found.rounds), how);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main() {
@@ -124,15 +133,12 @@ int main() {
   }
   const Found shipped =
       play(cpus, [](Port& port) { return port.ready.release(port.ring, port.consuming); });
-  const Found plain = play(cpus, [](Port& port) {
-    port.consuming.unlock();
-    return port.ring.size_guess() > 0 && !port.consuming.held() && port.ready.set();
-  });
-  std::printf("stress: %llu of %llu rounds lost a tuple; with a plain store %llu of %llu\n",
-              static_cast<unsigned long long>(shipped.lost),
-              static_cast<unsigned long long>(shipped.rounds),
-              static_cast<unsigned long long>(plain.lost),
-              static_cast<unsigned long long>(plain.rounds));
-  std::fflush(stdout);
+  tell("as shipped", shipped);
+  if (!THREADS_SANITIZED) {
+    tell("with a plain store", play(cpus, [](Port& port) {
+           port.consuming.unlock();
+           return port.ring.size_guess() > 0 && !port.consuming.held() && port.ready.set();
+         }));
+  }
   EXPECT(shipped.rounds > 0 && shipped.lost == 0);
 }
