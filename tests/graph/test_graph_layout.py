@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -55,6 +57,20 @@ def built(name: str, values: dict) -> Graph:
     return topologies.build(name, values, 0)[0]
 
 
+@cache
+def laid_out(name: str, **values: object) -> tuple[Graph, LayeredGraph]:
+    """A graph and its layout, which no test changes."""
+    graph = built(name, values)
+    return graph, arrange(graph)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Large graphs are not kept for the tests of other files."""
+    yield
+    laid_out.cache_clear()
+
+
 def column(layout: LayeredGraph, level: int) -> list[list[str]]:
     """The operators of each node of a level, from top to bottom."""
     return [layout.nodes[node].names for node in layout.levels[level]]
@@ -62,8 +78,7 @@ def column(layout: LayeredGraph, level: int) -> list[list[str]]:
 
 @pytest.mark.parametrize(("name", "values"), SHAPES)
 def test_every_operator_is_in_the_picture_once_and_nodes_do_not_overlap(name, values):
-    graph = built(name, values)
-    layout = arrange(graph)
+    graph, layout = laid_out(name, **values)
     assert sorted(operator for node in layout.nodes for operator in node.names) == sorted(
         graph.operators
     )
@@ -78,7 +93,7 @@ def test_every_operator_is_in_the_picture_once_and_nodes_do_not_overlap(name, va
 
 @pytest.mark.parametrize(("name", "values"), SHAPES)
 def test_streams_of_the_picture_run_from_left_to_right(name, values):
-    layout = arrange(built(name, values))
+    _, layout = laid_out(name, **values)
     for link in layout.links:
         assert [layout.nodes[node].level for node in link.stops] == list(
             range(layout.nodes[link.source].level, layout.nodes[link.target].level + 1)
@@ -86,12 +101,13 @@ def test_streams_of_the_picture_run_from_left_to_right(name, values):
 
 
 def test_what_fits_is_not_folded():
-    assert all(len(node.names) == 1 for node in arrange(built("bushy", {})).nodes)
-    assert len(arrange(built("bushy", {})).nodes) == 82
+    _, layout = laid_out("bushy")
+    assert all(len(node.names) == 1 for node in layout.nodes)
+    assert len(layout.nodes) == 82
 
 
 def test_a_long_chain_shows_its_ends():
-    layout = arrange(built("pipeline", {"operators": 1000}))
+    _, layout = laid_out("pipeline", operators=1000)
     shown = [names for level in range(len(layout.levels)) for names in column(layout, level)]
     assert [names[0] for names in shown if len(names) == 1] == [
         "source",
@@ -106,14 +122,14 @@ def test_a_long_chain_shows_its_ends():
 
 
 def test_chains_side_by_side_fold_one_by_one():
-    layout = arrange(built("mix", {"width": 10, "depth": 100}))
+    _, layout = laid_out("mix", width=10, depth=100)
     folded = column(layout, FIRST_LEVELS)
     assert [len(names) for names in folded] == [96] * 10
     assert folded[4] == [f"work5.{step}" for step in range(3, 99)]
 
 
 def test_a_wide_level_shows_its_first_and_last():
-    layout = arrange(built("data-parallel", {"width": 1000}))
+    _, layout = laid_out("data-parallel", width=1000)
     names = [names if len(names) == 1 else len(names) for names in column(layout, 2)]
     assert names == [
         ["work1"],
@@ -129,7 +145,7 @@ def test_a_wide_level_shows_its_first_and_last():
 
 
 def test_deep_and_wide_folds_both_ways():
-    layout = arrange(built("mix", {"width": 100, "depth": 100}))
+    _, layout = laid_out("mix", width=100, depth=100)
     assert [[len(names) for names in column(layout, level)] for level in (2, 3, 4, 5, 6)] == [
         [1, 1, 1, 1, 93, 1, 1, 1],
         [1, 1, 1, 1, 93, 1, 1, 1],
@@ -140,9 +156,9 @@ def test_deep_and_wide_folds_both_ways():
 
 
 def test_a_wide_typed_graph_shows_each_step_with_its_operators_side_by_side():
-    layout = arrange(built("packet-analysis", {"records": 1, "sources": 8}))
+    graph, layout = laid_out("packet-analysis", records=1, sources=8)
     assert sorted(operator for node in layout.nodes for operator in node.names) == sorted(
-        built("packet-analysis", {"records": 1, "sources": 8}).operators
+        graph.operators
     )
     titles = {node.title for node in layout.nodes if len(node.names) > 1}
     assert {"packets ×8", "parse ×128", "pairs ×128", "names ×128", "tunnels window ×12"} <= titles
@@ -151,12 +167,12 @@ def test_a_wide_typed_graph_shows_each_step_with_its_operators_side_by_side():
 
 
 def test_streams_of_folded_operators_are_drawn_once():
-    links = arrange(built("data-parallel", {"width": 1000})).links
+    links = laid_out("data-parallel", width=1000)[1].links
     assert len(links) == 1 + 2 * (FIRST_ROWS + 1 + LAST_ROWS)
 
 
 def test_children_stand_around_their_parent():
-    layout = arrange(built("bushy", {}))
+    _, layout = laid_out("bushy")
     y = {names[0]: node.y for node in layout.nodes if (names := node.names)}
     assert y["spread3.1"] == pytest.approx((y["spread4.1"] + y["spread4.2"] + y["spread4.3"]) / 3)
     assert y["source"] == y["spread1.1"] == y["join1.1"] == y["sink"] == pytest.approx(0)
@@ -242,7 +258,7 @@ def test_dynamic_shares_the_pool_but_splits_run_on_the_thread_that_submits():
     ("name", "values"), [shape for shape in SHAPES if shape[1].get("width", 0) < 9]
 )
 def test_dedicated_gives_every_queue_its_own_thread(name, values):
-    graph = built(name, values)
+    graph, _ = laid_out(name, **values)
     threads = threads_of(graph, Dedicated())
     unqueued = [
         operator.name for operator in graph.operators.values() if operator.kind in (SOURCE, SPLIT)
@@ -253,11 +269,12 @@ def test_dedicated_gives_every_queue_its_own_thread(name, values):
 
 
 @pytest.mark.parametrize("name", topologies.TOPOLOGIES)
-@pytest.mark.parametrize("model", [Manual(), Dedicated()])
-def test_the_picture_has_as_many_threads_as_the_runtime(name, model):
-    graph = built(name, {})
-    drawn = {thread for threads in threads_of(graph, model).values() for thread in threads}
-    assert len(drawn) == open_engine(graph, model, tuples=0).threads
+def test_the_picture_has_as_many_threads_as_the_runtime(name):
+    few = {"records": 10} if "records" in topologies.TOPOLOGIES[name].parameters else {}
+    for model in (Manual(), Dedicated()):
+        graph = built(name, few)
+        drawn = {thread for threads in threads_of(graph, model).values() for thread in threads}
+        assert len(drawn) == open_engine(graph, model, tuples=0).threads, model
 
 
 def test_an_operator_has_a_dedicated_thread_for_each_input_port():
@@ -305,9 +322,9 @@ def test_an_operator_has_a_dedicated_thread_for_each_input_port():
     ],
 )
 def test_boxes_tell_cost_and_threads(name, values, model, texts):
-    graph = built(name, values)
+    graph, layout = laid_out(name, **values)
     threads = threads_of(graph, model) if model else {}
-    told = [node_text(graph, node, threads) for node in arrange(graph).nodes]
+    told = [node_text(graph, node, threads) for node in layout.nodes]
     assert [text for text in texts if text not in told] == []
 
 

@@ -48,6 +48,8 @@ def test_the_same_graph_gives_the_same_file(tmp_path):
                     "show",
                     "bushy",
                     "--set",
+                    "width=2",
+                    "--set",
                     "cost=skewed",
                     "--seed",
                     "3",
@@ -93,7 +95,7 @@ def test_no_text_is_clipped_and_none_is_on_another(name, values, model):
     ],
 )
 def test_the_legend_says_what_the_model_does(model, options, told):
-    graph, parameters = topologies.build("mix", {"depth": 30}, 0)
+    graph, parameters = topologies.build("mix", {"width": 2, "depth": 30}, 0)
     assert told in words(figure(graph, make_model(model, **options), parameters))
 
 

@@ -155,7 +155,7 @@ def test_panels_are_read_in_the_same_order_at_every_width(width):
     table = table_of_records([record(name, "manual", 5.0) for name in grid])
     with paper.shaped(paper.Shape(width=width)):
         figure = figure_of_experiment(table, grid, "mine")
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     shown = [ax for ax in figure.axes if ax.get_visible()]
     places = [ax.get_position() for ax in shown]
     read = sorted(range(5), key=lambda number: (-round(places[number].y0, 2), places[number].x0))
@@ -168,7 +168,7 @@ def test_large_values_of_a_parameter_are_short(costs):
     both = cells(a={"cost": costs[0]}, b={"cost": costs[1]})
     table = table_of_records([record(name, "manual", 1_234_567.0) for name in "ab"])
     axes = figure_of_experiment(table, both, "mine").axes[0]
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
     assert axes.get_xticklabels()[-1].get_text() == "1 M"
     for text in (*axes.get_xticklabels(), *axes.get_yticklabels()):
         assert len(text.get_text()) <= len("1.25 M")

@@ -91,7 +91,7 @@ def test_levels_cover_neither_points_nor_each_other():
         multilevel_row("mw19_fig1", "pipeline", 100, mean, 16.0, 20.0) for mean in (27.0, 29.0)
     ]
     figure = figure_named("mw19_fig1", {"throughput": table(rows)})
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     (ax,) = panels(figure).values()
     numbers = [text.get_window_extent() for text in ax.texts]
     assert len(numbers) == len(rows)

@@ -29,7 +29,7 @@ def plot(figure, tables, *words):
 def drawn(name, shown, **shape):
     with paper.shaped(paper.Shape(**shape)):
         figure = figure_named(name, shown)
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     return figure
 
 

@@ -31,7 +31,19 @@ def plot(figure, folder, *files):
     return main(["plot", figure, "--tables", str(folder), *outputs])
 
 
-@pytest.mark.parametrize("figure", FIGURES)
+PANELS = {row.panel: row.name for row in reversed(FIGURES.values())}
+"""The first figure of each function that draws. Others of the same function differ in their
+experiment, and in options with which `test_style` draws them.
+"""
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        pytest.param(name, marks=() if name in PANELS.values() else pytest.mark.slow)
+        for name in FIGURES
+    ],
+)
 def test_every_figure_is_drawn(complete, tmp_path, figure):
     file = tmp_path / "new" / f"{figure}.svg"
     assert plot(figure, complete, file) == 0

@@ -126,7 +126,7 @@ def narrowest(name):
 @pytest.mark.parametrize("name", FIGURES)
 def test_title_and_legend_fit_into_the_narrowest_figure(name):
     figure = narrowest(name)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     if name == "mw19_fig14":  # the drawing of a graph, which is as wide as it must be
         return
     (legend,) = figure.legends

@@ -276,7 +276,7 @@ def test_the_names_of_two_laws_that_settled_together_can_both_be_read(ax):
         "arm": "dynamic-elastic-pldi17"
     }
     thread_panels.draw(ax, frame([*with_elastic().to_dict("records"), second]))
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     upper, lower = (text.get_window_extent() for text in ax.texts)
     assert lower.y1 <= upper.y0
 
