@@ -226,10 +226,10 @@ CASES = {
     "run vwap --output x.csv --repeats 2": "--repeats asks for a benchmark",
     "run vwap --output x.csv --set cycles=2": "cycles=2 asks for a benchmark",
     "run vwap --output x.csv --machine xeon": "--machine asks for a benchmark",
-    "run vwap --output x.txt": "--output must end in .jsonl, .ndjson, .json, .csv, .parquet, or be "
+    "run vwap --set records=9 --output x.txt": "--output must end in .jsonl, .ndjson, .json, .csv, .parquet, or be "
                                "- for standard output, not 'x.txt'",
-    "run vwap --output TMP/none/x.csv": "there is no directory",
-    "run vwap --output - --json -": "--json - and the results would both be on standard output",
+    "run vwap --set records=9 --output TMP/none/x.csv": "there is no directory",
+    "run vwap --set records=9 --output - --json -": "--json - and the results would both be on standard output",
     "run pipeline --output x.csv": "a job needs a graph with typed streams",
     "run vwap --warn-left-out 101": "--warn-left-out: must be from 0 to 100 percent, not '101'",
     "run vwap --set input=TMP/none": "cannot be read: No such file",

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from harness.cli import main
 from harness.measurement.records import validate_record
 from tests.cli.processes import ROOT, environment, first_child, has_ended, millrace, started
 
@@ -23,23 +24,25 @@ RUNS = (
 pytestmark = pytest.mark.heavy
 
 
+@pytest.fixture
+def record_of(capsys):
+    """The record of `run`, whose command line is of this process; its measuring process is new."""
+
+    def run(*words):
+        assert main(["run", *words, "--json", "-"]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        record = json.loads(out)
+        validate_record(record)
+        return record
+
+    return run
+
+
 @pytest.mark.parametrize(("model", "tuples"), RUNS)
-def test_exactly_so_many_tuples_arrive_under_every_model(model, tuples, tmp_path):
-    done = millrace(
-        "run",
-        "pipeline",
-        "--set",
-        "operators=4",
-        *model.split(),
-        "--tuples",
-        str(tuples),
-        "--json",
-        "-",
-        temp=tmp_path,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    record = json.loads(done.stdout)
-    validate_record(record)
+def test_exactly_so_many_tuples_arrive_under_every_model(model, tuples, record_of):
+    words = ["pipeline", "--set", "operators=4", *model.split(), "--tuples", str(tuples)]
+    record = record_of(*words)
     assert (record["policy"], record["quantum_ms"]) == (
         ("random", 5.0) if "coroutine" in model else (None, None)
     )
@@ -53,13 +56,8 @@ def test_exactly_so_many_tuples_arrive_under_every_model(model, tuples, tmp_path
 
 
 @pytest.mark.parametrize("topology", ["pipeline", "data-parallel", "mix", "bushy"])
-def test_every_topology_runs_with_its_defaults(topology, tmp_path):
-    done = millrace(
-        "run", topology, "--model", "dynamic", "--tuples", "300", "--json", "-", temp=tmp_path
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    record = json.loads(done.stdout)
-    validate_record(record)
+def test_every_topology_runs_with_its_defaults(topology, record_of):
+    record = record_of(topology, "--model", "dynamic", "--tuples", "300")
     assert record["correct"] and record["tuples_sent"] == 300 and record["tuples_received"] > 0
 
 
