@@ -20,36 +20,39 @@ from harness.files.checked_yaml import SCHEMAS
 from harness.files.places import CODE as ROOT
 from tests.claims.made import LOCAL, arm, periods, tables, throughput
 
-CLAIMS = [claim for paper in papers().values() for claim in paper.claims]
-CHECKED = [claim for claim in CLAIMS if claim.check is not None]
+PREFIXES = {"P17": "p17-", "M19": "m19-", "ELB": "elb-", "CS": "cs-"}
 
 
-def by_id(claim):
-    return claim.id
+@pytest.fixture(scope="module")
+def claims():
+    return [claim for paper in papers().values() for claim in paper.claims]
 
 
-def test_claims_are_many_and_each_has_its_own_name():
-    assert len(CHECKED) >= 70
-    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+@pytest.fixture(scope="module")
+def checked(claims):
+    return [claim for claim in claims if claim.check is not None]
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=by_id)
-def test_a_claim_is_a_sentence_and_either_checked_or_explained(claim):
-    assert claim.statement.endswith(".")
-    assert claim.id.startswith(
-        {"P17": "p17-", "M19": "m19-", "ELB": "elb-", "CS": "cs-"}[claim.paper]
-    )
-    assert (claim.check is None) == bool(claim.not_testable)
-    assert claim.check is None or claim.cells
+def test_claims_are_many_and_each_has_its_own_name(claims, checked):
+    assert len(checked) >= 70
+    assert len({claim.id for claim in claims}) == len(claims)
+
+
+def test_a_claim_is_a_sentence_and_either_checked_or_explained(claims):
+    for claim in claims:
+        assert claim.statement.endswith("."), claim.id
+        assert claim.id.startswith(PREFIXES[claim.paper]), claim.id
+        assert (claim.check is None) == bool(claim.not_testable), claim.id
+        assert claim.check is None or claim.cells, claim.id
 
 
 @pytest.mark.parametrize(
     "section",
     ["1", "3.1.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "Figure 1", "Figure 9", "Figure 13"],
 )
-def test_every_section_of_m19_with_claims_has_some(section):
+def test_every_section_of_m19_with_claims_has_some(section, claims):
     assert any(
-        section in re.split(", | and ", claim.section) for claim in CLAIMS if claim.paper == "M19"
+        section in re.split(", | and ", claim.section) for claim in claims if claim.paper == "M19"
     )
 
 
@@ -57,8 +60,8 @@ def test_every_section_of_m19_with_claims_has_some(section):
     "section",
     ["2.2", "3", "4.1", "4.2.2", "4.2.3", "5", "5.1", "5.2", "5.3", "5.4", "6", "7", "slides"],
 )
-def test_every_section_with_claims_has_some(section):
-    assert any(section in re.split(", ", claim.section) for claim in CLAIMS if claim.paper == "P17")
+def test_every_section_with_claims_has_some(section, claims):
+    assert any(section in re.split(", ", claim.section) for claim in claims if claim.paper == "P17")
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +95,15 @@ def blocks_of(wanted, machine, blocks):
     ]
 
 
-ON_MACHINES = [(claim, machine) for claim in CHECKED for machine in claim.machines]
+def test_the_experiments_of_claims_have_their_cells_and_arms_on_their_machines(
+    checked, paper_profile
+):
+    for claim in checked:
+        for machine in claim.machines:
+            has_its_cells_and_arms(claim, machine, paper_profile)
 
 
-@pytest.mark.parametrize(
-    ("claim", "machine"), ON_MACHINES, ids=lambda each: getattr(each, "id", each)
-)
-def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine, paper_profile):
+def has_its_cells_and_arms(claim, machine, paper_profile):
     def words_at(index):
         """The arms that the check reads in that cell."""
         elsewhere = re.sub(rf"Term\([^)]*cell=(?!None|{index}\))\d+\)", "", repr(claim.check))
@@ -109,7 +114,7 @@ def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine,
 
     for index, wanted in enumerate(claim.cells_at(machine)):
         blocks = blocks_of(wanted, machine, paper_profile)
-        assert blocks, f"no cell {wanted.name} on {machine}"
+        assert blocks, f"{claim.id}: no cell {wanted.name} on {machine}"
         arms = {arm.name for block in blocks for arm in block.arms}
         for word in words_at(index):
             named = {"elastic": "dynamic-elastic", "static": "dynamic-1", "shares": "share-50"}.get(
@@ -121,10 +126,15 @@ def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine,
                 "dynamic-",
                 re.sub("^share-(.*)", r"dynamic-elastic-streams-queued-\1pct", named),
             )
-            assert any(arm.startswith(named) for arm in arms), (word, wanted.name, machine)
+            assert any(arm.startswith(named) for arm in arms), (
+                claim.id,
+                word,
+                wanted.name,
+                machine,
+            )
         if "run_spread" in repr(claim.check):
             assert min(block.repeats for block in blocks) > 1, (
-                f"a single run shows no spread on {machine}"
+                f"{claim.id}: a single run shows no spread on {machine}"
             )
 
 
@@ -206,9 +216,9 @@ def test_the_listing_has_a_line_for_each_quantity():
     assert "failed_runs [runs]: runs that lost, doubled" in listing()
 
 
-def test_claims_are_chosen_by_paper_and_name():
+def test_claims_are_chosen_by_paper_and_name(claims):
     assert {claim.paper for claim in chosen(paper="ELB")} == {"ELB"}
-    assert len(chosen()) == len(CLAIMS)
+    assert len(chosen()) == len(claims)
     assert [claim.id for claim in chosen(["p17-5.3-manual-worst", "p17-4.1-order"])] == [
         "p17-4.1-order",
         "p17-5.3-manual-worst",

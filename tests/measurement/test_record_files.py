@@ -89,10 +89,6 @@ def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
-def name_of(path: object) -> str:
-    return ".".join(map(str, path)) if isinstance(path, tuple) else ""
-
-
 def test_a_record_passes_and_comes_back_the_same(record, tmp_path):
     path = tmp_path / "deep" / "er" / "records.jsonl"
     write_records(path, [record, record])
@@ -108,23 +104,30 @@ def test_every_field_is_described():
         assert "type" in field, path
 
 
-@pytest.mark.parametrize(
-    "path", [path for path, _ in fields(SCHEMA_TREE, required=True)], ids=name_of
-)
-def test_a_record_without_one_of_its_fields_is_refused(record, path):
-    broken = with_value(record, path, lambda parent, key: parent.pop(key))
-    with pytest.raises(RecordError, match=str(path[-1])):
+def is_refused(broken: dict, path: tuple) -> bool:
+    """Return True for an error that names the field."""
+    try:
         validate_record(broken)
+    except RecordError as error:
+        return str(path[-1]) in str(error)
+    return False
 
 
-@pytest.mark.parametrize(
-    "path", [path for path, field in FIELDS if "minimum" in field], ids=name_of
-)
+def test_a_record_without_one_of_its_fields_is_refused(record):
+    paths = [path for path, _ in fields(SCHEMA_TREE, required=True)]
+    assert len(paths) > 70
+    for path in paths:
+        broken = with_value(record, path, lambda parent, key: parent.pop(key))
+        assert is_refused(broken, path), path
+
+
 @pytest.mark.parametrize("value", [-1, "many"])
-def test_a_number_that_is_negative_or_none_is_refused(record, path, value):
-    broken = with_value(record, path, lambda parent, key: parent.__setitem__(key, value))
-    with pytest.raises(RecordError, match=str(path[-1])):
-        validate_record(broken)
+def test_a_number_that_is_negative_or_none_is_refused(record, value):
+    paths = [path for path, field in FIELDS if "minimum" in field]
+    assert len(paths) > 70
+    for path in paths:
+        broken = with_value(record, path, lambda parent, key: parent.__setitem__(key, value))
+        assert is_refused(broken, path), path
 
 
 def test_records_of_before_there_were_laws_are_good(record):

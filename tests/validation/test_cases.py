@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -91,19 +92,23 @@ def test_a_filter_that_fits_nothing_is_told_in_one_line(filter, told):
     assert str(caught.value) == told
 
 
-@pytest.mark.parametrize("each", cases(), ids=str)
-def test_every_case_can_be_run_both_ways(each):
-    for spec in (each.measured(0.2, 1), each.predicted(1)):
-        graph, parameters = topologies.build(spec.topology, spec.parameters, spec.seed)
-        graph.check()
-        assert parameters == spec.parameters
-        assert spec.model.name == each.arm.partition("-")[0]
-        assert (spec.experiment, spec.cell, spec.arm, spec.place.machine) == (
-            "validation",
-            each.cell,
-            each.arm,
-            "local",
-        )
+def test_every_case_can_be_run_both_ways():
+    sound = set()
+    for each in cases():
+        for spec in (each.measured(0.2, 1), each.predicted(1)):
+            asked = (spec.topology, json.dumps(spec.parameters), spec.seed)
+            if asked not in sound:
+                graph, parameters = topologies.build(spec.topology, spec.parameters, spec.seed)
+                graph.check()
+                assert parameters == spec.parameters
+                sound.add(asked)
+            assert spec.model.name == each.arm.partition("-")[0]
+            assert (spec.experiment, spec.cell, spec.arm, spec.place.machine) == (
+                "validation",
+                each.cell,
+                each.arm,
+                "local",
+            )
 
 
 def test_a_prediction_is_the_measured_run_in_virtual_time_with_a_fixed_warm_up():
