@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 import yaml
 
 from harness import elasticity
-from harness.experiments.config import clock, load_config
+from harness.experiments.config import Config, clock, load_config
 from harness.files.places import CODE as ROOT
 from harness.machines import place
 from harness.models import Dynamic, Manual
+
+
+@cache
+def of_project(name: str) -> Config:
+    """A profile of config/, which no test changes."""
+    return load_config(ROOT / "config" / name)
 
 
 def test_lists_become_their_cartesian_product(profile):
@@ -200,20 +207,20 @@ def test_blocks_have_different_but_repeatable_orders(profile):
 
 @pytest.mark.parametrize("name", ["quick.yaml", "paper.yaml"])
 def test_the_profiles_name_every_block_once_and_fit_for_files(name):
-    blocks = list(load_config(ROOT / "config" / name).blocks())
+    blocks = list(of_project(name).blocks())
     names = [block.name for block in blocks]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[A-Za-z0-9_.=,/~+-]+", each) and len(each) < 240 for each in names)
 
 
 def test_the_profiles_do_not_share_folders():
-    quick, paper = (load_config(ROOT / "config" / name) for name in ("quick.yaml", "paper.yaml"))
+    quick, paper = (of_project(name) for name in ("quick.yaml", "paper.yaml"))
     assert quick.results != paper.results
     assert quick.figures != paper.figures
 
 
 def test_the_quick_profile_fits_the_time_promised():
-    config = load_config(ROOT / "config/quick.yaml")
+    config = of_project("quick.yaml")
     over_time = {
         name
         for name in config.drawn
@@ -239,7 +246,7 @@ def test_the_quick_profile_fits_the_time_promised():
 
 
 def test_the_paper_profile_has_the_papers_sizes():
-    config = load_config(ROOT / "config/paper.yaml")
+    config = of_project("paper.yaml")
     assert (config.repeats, config.duration_s) == (
         5,
         1.0,
@@ -256,7 +263,7 @@ def test_the_paper_profile_has_the_papers_sizes():
 
 @pytest.mark.parametrize("name", ["quick.yaml", "paper.yaml"])
 def test_elastic_may_go_as_high_as_the_highest_fixed_level_that_it_is_compared_with(name):
-    config = load_config(ROOT / "config" / name)
+    config = of_project(name)
     for figure in ("pldi17_fig9", "pldi17_fig10"):
         for block in config.experiment(figure).blocks():
             fixed = [arm for arm in block.arms if arm.model.name == "dynamic" and not arm.elastic]
@@ -273,7 +280,7 @@ def test_the_papers_figures_are_of_its_machines_with_its_thousand_operators_and_
 ):
     settling = {"pldi17_fig10": {100}, "pldi17_fig9": {200, 1000}}  # in quick runs
     operators = settling.get(figure, {1000}) if name == "quick.yaml" else {1000}
-    blocks = load_config(ROOT / "config" / name).experiment(figure).blocks()
+    blocks = of_project(name).experiment(figure).blocks()
     assert {(block.place.machine, block.place.simulated) for block in blocks} == {
         ("xeon", True), ("power8", True), ("local", False),
     }  # fmt: skip
@@ -284,7 +291,7 @@ def test_the_papers_figures_are_of_its_machines_with_its_thousand_operators_and_
 
 @pytest.mark.parametrize("name", ["quick.yaml", "paper.yaml"])
 def test_figures_over_time_show_runs_from_their_beginning(name):
-    blocks = load_config(ROOT / "config" / name).experiment("pldi17_fig11").blocks()
+    blocks = of_project(name).experiment("pldi17_fig11").blocks()
     assert {block.warmup for block in blocks} == {0.0}
     assert all(
         block.duration_s >= 30 * block.period_s for block in blocks
