@@ -45,7 +45,7 @@ class PeerEngine:
         capacity: int | None,
     ) -> None:
         """Prepare the run. Raises UserError for a graph that peers do not run."""
-        self.queue_capacity = capacity or peer.queue_capacity
+        self.queue_capacity = capacity or peer.capacity(graph)
         self.batch = peer.batch
         self.threads = 0  # until it has started
         self.out_of_order = 0

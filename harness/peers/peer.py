@@ -22,7 +22,7 @@ from harness.errors import RunFailed, UserError
 from harness.files.places import CODE, HARNESS, kept
 from harness.graph import Graph
 from harness.models import DEFAULT_QUEUE_CAPACITY
-from harness.peers.plan import PeerPlan, plan_of
+from harness.peers.plan import PeerPlan, batch_of, plan_of
 
 BUILD_FOLDER = kept("build") / "peers"
 SHARED_SOURCES = {
@@ -76,6 +76,7 @@ class Peer:
     batch: int = 1  # tuples that it hands on at once, at most
     batching: str = "one tuple at each hand-over"  # the same for readers, in about ten words
     queue_capacity: int = DEFAULT_QUEUE_CAPACITY  # tuples, unless the user gives a number
+    queue_batches: int | None = None  # the same in batches, which counts instead
     # True if it runs nothing but chains of one length between one source and one sink
     chains_only: bool = False
     ordered: bool = True  # True if it guarantees that a path's tuples arrive in order
@@ -153,6 +154,12 @@ class Peer:
             )
             raise UserError(f"peer {self.name} {why}")
         return f"{self.name} {version}"
+
+    def capacity(self, graph: Graph) -> int:
+        """Return the tuples that a queue holds, unless the user gives a number."""
+        if self.queue_batches is None:
+            return self.queue_capacity
+        return self.queue_batches * batch_of(graph, self.batch)
 
     def plan(self, graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
         """Return the plan of a checked graph. Raises UserError for one that it does not run."""

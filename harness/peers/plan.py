@@ -33,7 +33,9 @@ from harness.models.analysis import paths_of
 
 HEADER_BYTES = 32  # of a tuple besides its payload, about
 BATCH_BYTES = 64 * 1024
-"""Most memory of a batch: several of them fit into the second-level cache of a CPU."""
+"""Most memory of a batch."""
+BATCH_FLOP = 64 * 1024
+"""Most work on a batch at one operator, in FLOP or in ns that it is busy, but two tuples always."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,20 @@ class PeerPlan:
         return place
 
 
+def batch_of(graph: Graph, most: int) -> int:
+    """Return the tuples that are handed on at once: `most`, or fewer where they are large or an
+    operator is expensive, as a batch waits until its last tuple is executed.
+    """
+    work = max(
+        (max(each.cost, each.busy_us * 1000) for each in graph.operators.values()), default=0
+    )
+    by_work = max(2, int(BATCH_FLOP / max(work, 1)))
+    return max(1, min(most, by_work, BATCH_BYTES // (HEADER_BYTES + graph.payload)))
+
+
 def plan_of(graph: Graph, capacity: int, tuples: int | None, batch: int = 1) -> PeerPlan:
-    """Return the plan of a checked graph. `batch`: tuples that are handed on at once, fewer where
-    they are large. Raises UserError for an operator that peers lack.
+    """Return the plan of a checked graph. `batch`: tuples that are handed on at once, at most.
+    Raises UserError for an operator that peers lack.
     """
     operators = list(graph.operators.values())
     for operator in operators:
@@ -103,7 +116,7 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None, batch: int = 1) -> 
     lines = [
         f"payload {graph.payload}",
         f"capacity {capacity}",
-        f"batch {max(1, min(batch, BATCH_BYTES // (HEADER_BYTES + graph.payload)))}",
+        f"batch {batch_of(graph, batch)}",
         f"tuples {-1 if tuples is None else tuples}",
     ]
     for place in places:

@@ -1,21 +1,31 @@
 """asyncio of the Python that runs the harness: nothing to build."""
 
 from pathlib import Path
+from typing import Any
 
 from harness.peers.peer import Peer
 
-HERE = Path(__file__).resolve().parent
+RECIPE: dict[str, Any] = {
+    "folder": Path(__file__).resolve().parent,
+    "command": ("{python}", "-P", "{here}/program.py"),
+    "version": (
+        ("{python}", "-c", "import platform; print(platform.python_version())"),
+        r"([\d.]+)",
+    ),
+}
 
 PEERS = (
     Peer(
         name="asyncio",
         title="Python's asyncio: a task an operator, an asyncio.Queue before each, one thread",
         batching="one tuple a put",
-        folder=HERE,
-        command=("{python}", "-P", "{here}/program.py"),
-        version=(
-            ("{python}", "-c", "import platform; print(platform.python_version())"),
-            r"([\d.]+)",
-        ),
+        **RECIPE,
+    ),
+    Peer(
+        name="asyncio-batched",
+        title="the same, with lists of tuples in the queues",
+        batch=128,
+        batching="lists of up to 128 tuples a put",
+        **RECIPE,
     ),
 )

@@ -1,5 +1,6 @@
 """A graph in asyncio, as a Python user would write it: a task for each operator, and an
-`asyncio.Queue` before each.
+`asyncio.Queue` before each, of tuples or of lists of them. A put and a get take longer than a cheap
+operator; the tuples of a list share them.
 
 Its input and its answers: harness/peers/plan.py and harness/peers/program.py.
 """
@@ -12,8 +13,10 @@ import resource
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 FINAL = None  # the last thing on a stream
 TUPLES_PER_LATENCY = 32  # the latency of one tuple in so many is measured
@@ -43,6 +46,8 @@ class AsyncOperator:
 class AsyncRun:
     operators: list[AsyncOperator] = field(default_factory=list)
     payload: int = 0
+    capacity: int = 0  # of a queue
+    batch: int = 1
     limit: int = -1
     stopping: bool = False
     cut: bool = False
@@ -56,14 +61,15 @@ class AsyncRun:
 
 def read_plan(path: str) -> AsyncRun:
     run = AsyncRun()
-    capacity = 0
     with Path(path).open(encoding="utf-8") as lines:
         for line in lines:
             word, *rest = line.split()
             if word == "payload":
                 run.payload = int(rest[0])
             elif word == "capacity":
-                capacity = int(rest[0])
+                run.capacity = int(rest[0])
+            elif word == "batch":
+                run.batch = int(rest[0])
             elif word == "tuples":
                 run.limit = int(rest[0])
             elif word == "operator":
@@ -78,8 +84,9 @@ def read_plan(path: str) -> AsyncRun:
                 source, port, target, step = map(int, rest)
                 run.operators[source].ports[port].append((run.operators[target], step))
                 run.operators[target].open_streams += 1
+    run.capacity = max(1, run.capacity // run.batch) * run.batch
     for operator in run.operators:
-        operator.queue = asyncio.Queue(capacity)
+        operator.queue = asyncio.Queue(run.capacity // run.batch)
     return run
 
 
@@ -108,7 +115,7 @@ def bucket_of(ns: int) -> int:
 
 async def source(op: AsyncOperator, run: AsyncRun) -> None:
     sequence = turn = 0
-    words = run.payload // 8 + 1
+    words = -(-run.payload // 8)
     while sequence != run.limit and not run.stopping:
         due = await due_time(op, run, sequence)
         payload = (sequence.to_bytes(8, "little") * words)[: run.payload]
@@ -165,24 +172,29 @@ async def sink(op: AsyncOperator, run: AsyncRun) -> None:
             if op.open_streams == 0:
                 return
             continue
-        sequence, path, born, value, payload = item
+        op.total += hash((item[0],))
         # work has stopped: tuples here count as left, as before any other operator
         if run.cut:
             op.left += 1
         else:
             op.executed += 1
-            if sequence <= last.get(path, -1):
-                run.out_of_order += 1
-            last[path] = sequence
-        op.total += hash((sequence,))
-        if value != value_of(sequence):
+            arrive(item, run, last)
+
+
+def arrive(item: Sequence[Any], run: AsyncRun, last: dict[int, int]) -> None:
+    """Check a tuple at a sink. `last`: by path, the sequence number of the last one."""
+    sequence, path, born, value, payload = item
+    if sequence <= last.get(path, -1):
+        run.out_of_order += 1
+    last[path] = sequence
+    if value != value_of(sequence):
+        run.harmed += 1
+    if born:
+        ns = time.monotonic_ns() - born
+        run.latency[bucket_of(ns)] += 1
+        run.longest = max(run.longest, ns)
+        if payload[:8] != sequence.to_bytes(8, "little")[: run.payload]:
             run.harmed += 1
-        if born:
-            ns = time.monotonic_ns() - born
-            run.latency[bucket_of(ns)] += 1
-            run.longest = max(run.longest, ns)
-            if payload[:8] != sequence.to_bytes(8, "little")[: run.payload]:
-                run.harmed += 1
 
 
 async def close(op: AsyncOperator) -> None:
@@ -191,8 +203,149 @@ async def close(op: AsyncOperator) -> None:
             await target.queue.put(FINAL)
 
 
+Item = list[Any]
+"""A tuple of a batch: sequence number, path, time when it was born, value and payload. The operator
+that has the batch changes it."""
+
+
+class Filling:
+    """The lists that an operator fills: one for each output port, as tuples take these in turn."""
+
+    def __init__(self, op: AsyncOperator, run: AsyncRun) -> None:
+        self.op, self.batch = op, run.batch
+        self.open: list[list[Item]] = [[] for _ in op.ports]
+        self.turn = 0
+
+    async def deal(self, items: list[Item]) -> None:
+        ports = len(self.open)
+        for place in range(min(ports, len(items))):
+            port = (self.turn + place) % ports
+            waiting = self.open[port]
+            waiting += items[place::ports]
+            if len(waiting) >= self.batch:
+                self.open[port] = waiting[self.batch :]
+                await hand_on(waiting[: self.batch], self.op.ports[port])
+        self.turn = (self.turn + len(items)) % ports
+
+    async def flush(self) -> None:
+        for port, waiting in enumerate(self.open):
+            if waiting:
+                self.open[port] = []
+                await hand_on(waiting, self.op.ports[port])
+
+
+async def hand_on(items: list[Item], streams: list[tuple[AsyncOperator, int]]) -> None:
+    """Put a list into the queue behind each stream: a copy into each but the last."""
+    for target, step in streams[:-1]:
+        await target.queue.put(stepped([item.copy() for item in items], step))
+    target, step = streams[-1]
+    await target.queue.put(stepped(items, step))
+
+
+def stepped(items: list[Item], step: int) -> list[Item]:
+    if step:
+        for item in items:
+            item[1] += step
+    return items
+
+
+async def source_of_lists(op: AsyncOperator, run: AsyncRun) -> None:
+    filling = Filling(op, run)
+    while op.executed != run.limit and not run.stopping:
+        await filling.deal(await make(op, run, filling))
+    await filling.flush()
+    await close(op)
+
+
+async def make(op: AsyncOperator, run: AsyncRun, filling: Filling) -> list[Item]:
+    """Return the next tuples of a source: as many as are due, but a batch at most."""
+    first = op.executed
+    end = first + run.batch
+    if run.limit >= 0:
+        end = min(end, run.limit)
+    if op.gap_ns:
+        if run.began + round(first * op.gap_ns) > time.monotonic_ns():
+            await filling.flush()  # lists that are not full do not wait while the source does
+            await due_time(op, run, first)
+        late = time.monotonic_ns() - run.began
+        end = min(end, max(first + 1, int(late / op.gap_ns) + 1))
+    numbers = range(first, end)
+    words = -(-run.payload // 8)
+    items = [
+        [number, 0, 0, value_of(number), (number.to_bytes(8, "little") * words)[: run.payload]]
+        for number in numbers
+    ]
+    for item in items[-first % TUPLES_PER_LATENCY :: TUPLES_PER_LATENCY]:
+        due = run.began + round(item[0] * op.gap_ns)
+        item[2] = due if op.gap_ns else time.monotonic_ns()
+    op.total += sum_of(items)
+    op.executed = end
+    return items
+
+
+def sum_of(items: list[Item]) -> int:
+    return sum([hash((item[0],)) for item in items])
+
+
+async def take_list(op: AsyncOperator, run: AsyncRun) -> list[Item]:
+    """Wait for a list, and leave its tuples if the run was cut short; empty at the end of a
+    stream.
+    """
+    items = await op.queue.get()
+    if items is FINAL:
+        op.open_streams -= 1
+        return []
+    if run.cut:
+        op.left += len(items)
+        op.total += sum_of(items)
+        return []
+    return items
+
+
+async def work_on_lists(op: AsyncOperator, run: AsyncRun) -> None:
+    filling = Filling(op, run)
+    while op.open_streams > 0:
+        if op.queue.empty():
+            await filling.flush()
+        items = await take_list(op, run)
+        work_on(items, op)
+        if len(op.ports) == 1:
+            if items:
+                await hand_on(items, op.ports[0])
+        else:
+            await filling.deal(items)
+        op.executed += len(items)
+    await filling.flush()
+    await close(op)
+
+
+def work_on(items: list[Item], op: AsyncOperator, factor: float = FACTOR) -> None:
+    if op.busy_ns:
+        for _ in items:
+            be_busy(op.busy_ns)
+    elif op.cost == 1:  # an inner loop would take longer than the multiply
+        for item in items:
+            item[3] *= factor
+    else:
+        for item in items:
+            item[3] = multiply(item[3], op.cost, factor)
+
+
+async def sink_of_lists(op: AsyncOperator, run: AsyncRun) -> None:
+    last: dict[int, int] = {}
+    while op.open_streams > 0:
+        items = await take_list(op, run)
+        for item in items:
+            arrive(item, run, last)
+        op.executed += len(items)
+        op.total += sum_of(items)
+
+
 async def execute(run: AsyncRun) -> None:
-    bodies = {"source": source, "work": work, "sink": sink}
+    if run.batch == 1:
+        bodies = {"source": source, "work": work, "sink": sink}
+    else:
+        bodies = {"source": source_of_lists, "work": work_on_lists, "sink": sink_of_lists}
     await asyncio.gather(*(bodies[op.kind](op, run) for op in run.operators))
     run.ended = time.monotonic_ns()
 
@@ -236,7 +389,7 @@ def totals(run: AsyncRun) -> dict:
 def main() -> None:
     run = read_plan(sys.argv[1])
     graph = threading.Thread(target=lambda: asyncio.run(execute(run)), daemon=True)
-    answer("ready", {"threads": 1})
+    answer("ready", {"threads": 1, "capacity": run.capacity})
     for line in sys.stdin:
         word, *rest = line.split()
         if word == "start":

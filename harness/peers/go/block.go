@@ -1,6 +1,9 @@
 package main
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // Tuples that travel together: a channel costs a lock and maybe a switch, which they share. Who has a block owns it; a
 // sink gives it back to the pool, so that nothing is left for the garbage collector.
@@ -172,9 +175,10 @@ func (op *operator) execute(headers []header) {
 			headers[i].value = multiply(headers[i].value, by, op.cost)
 		}
 	default:
-		before := by
+		before, nothing := by, by-by
 		for i := range headers {
-			before = multiply(headers[i].value+(before-before), by, op.cost)
+			// adds nothing to a value, but not before the value before it is known
+			before = multiply(math.FMA(before, nothing, headers[i].value), by, op.cost)
 			headers[i].value = before
 		}
 	}

@@ -31,7 +31,8 @@ func check(err error) {
 	}
 }
 
-func readPlan(path string) ([]*operator, int64) {
+// Returns the operators, the tuples that a queue holds, and those that a source sends.
+func readPlan(path string) ([]*operator, int64, int64) {
 	file, err := os.Open(path)
 	check(err)
 	defer file.Close()
@@ -74,14 +75,15 @@ func readPlan(path string) ([]*operator, int64) {
 	}
 	check(lines.Err())
 	payloadBytes, batchTuples = int(payload), int(batch)
+	messages := max(1, capacity/batch)
 	for _, op := range operators {
 		if batch > 1 {
-			op.blocks = make(chan *block, max(1, capacity/batch))
+			op.blocks = make(chan *block, messages)
 		} else {
-			op.in = make(chan tuple, capacity)
+			op.in = make(chan tuple, messages)
 		}
 	}
-	return operators, limit
+	return operators, messages * batch, limit
 }
 
 func counts(operators []*operator) string {
@@ -132,8 +134,8 @@ func main() {
 		fmt.Println(runtime.Version())
 		return
 	}
-	operators, limit := readPlan(os.Args[1])
-	fmt.Printf("{\"ready\":{\"threads\":%d}}\n", runtime.GOMAXPROCS(0))
+	operators, capacity, limit := readPlan(os.Args[1])
+	fmt.Printf("{\"ready\":{\"threads\":%d,\"capacity\":%d}}\n", runtime.GOMAXPROCS(0), capacity)
 	var running sync.WaitGroup
 	done := make(chan struct{})
 	words := bufio.NewScanner(os.Stdin)

@@ -13,6 +13,7 @@ const (
 	serialFlop = 32  // from here on the multiplies of a tuple wait for those of the one before it in the block
 	published  = 32  // tuples after which a counter is published: an atomic store takes longer than a cheap operator
 	buckets    = 592 // of the latency histogram: exact below 16 ns, then 16 to each power of two
+	cacheLines = 128 // bytes: a line and the one that is fetched with it
 	golden     = 0x9E3779B97F4A7C15
 	mixer      = 0xD6E8FEB86659FD93
 )
@@ -39,6 +40,10 @@ type operator struct {
 	blocks chan *block // in blocks
 	open   int         // streams that have not ended
 
+	// The operator before reads what is above with each tuple, and this one writes what is below,
+	// in other cache lines.
+	_ [cacheLines]byte
+
 	executed atomic.Int64
 	latency  [buckets]atomic.Int64
 	longest  atomic.Int64
@@ -47,6 +52,8 @@ type operator struct {
 	left, outOfOrder, harmed int64
 	sum                      uint64   // of the fingerprints of what was sent, received, or not executed
 	next                     []uint64 // of a sink, by path: the sequence number after the last one
+
+	_ [cacheLines]byte // another operator may be next in memory
 }
 
 var (

@@ -107,9 +107,10 @@ impl Operator {
                 header.value = multiply(header.value, factor, plan.cost);
             }
         } else {
+            let nothing = factor - factor; // +0.0, which the compiler does not know
             let mut before = factor;
             for header in headers {
-                before = multiply(header.value + (before - before), factor, plan.cost);
+                before = multiply(after(header.value, before, nothing), factor, plan.cost);
                 header.value = before;
             }
         }
@@ -224,6 +225,11 @@ fn multiply(mut value: f64, factor: f64, cost: u32) -> f64 {
         value *= factor;
     }
     value
+}
+
+/// `value` as it is, but not before `before` is known, of which no bit gets through.
+fn after(value: f64, before: f64, nothing: f64) -> f64 {
+    f64::from_bits(before.to_bits() & nothing.to_bits() | value.to_bits())
 }
 
 fn bucket_of(ns: u64) -> usize {

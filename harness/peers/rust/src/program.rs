@@ -15,7 +15,8 @@ where
 {
     let file = std::env::args().nth(1).expect("the file with the plan");
     let plan = Plan::read(&std::fs::read_to_string(file).expect("the plan"));
-    answer("ready", &format!("\"threads\":{}", threads(&plan)));
+    let capacity = plan.capacity() * plan.batch;
+    answer("ready", &format!("\"threads\":{},\"capacity\":{capacity}", threads(&plan)));
     let mut shared = Shared::new(plan);
     let mut lines = std::io::stdin().lock().lines();
     assert_eq!(lines.next().expect("a word").expect("a word"), "start");

@@ -1,3 +1,5 @@
+use std::mem::MaybeUninit;
+
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 const MIXER: u64 = 0xD6E8_FEB8_6659_FD93;
 
@@ -18,9 +20,10 @@ pub struct Tuple {
 
 impl Tuple {
     pub fn new(header: Header, bytes: usize) -> Tuple {
-        let mut payload = vec![0; bytes].into_boxed_slice();
-        fill(&mut payload, header.sequence);
-        Tuple { header, payload }
+        let mut payload = Box::new_uninit_slice(bytes);
+        fill_new(&mut payload, header.sequence);
+        // SAFETY: `fill_new` has written every byte.
+        Tuple { header, payload: unsafe { payload.assume_init() } }
     }
 
     /// The same, behind a stream that adds so much to its path.
@@ -40,16 +43,28 @@ pub fn value_of(sequence: u64) -> f64 {
     1.0 + (sequence & 1023) as f64 / 1024.0
 }
 
-/// Whole words first: their length is known to the compiler.
 pub fn fill(space: &mut [u8], sequence: u64) {
+    // SAFETY: bytes have the same layout, and `fill_new` writes nothing but bytes.
+    fill_new(unsafe { &mut *(space as *mut [u8] as *mut [MaybeUninit<u8>]) }, sequence);
+}
+
+/// Whole words first: their length is known to the compiler.
+fn fill_new(space: &mut [MaybeUninit<u8>], sequence: u64) {
     let base = sequence.wrapping_mul(GOLDEN);
     let words = (space.len() / 8) as u64;
     let mut whole = space.chunks_exact_mut(8);
     for (i, word) in (&mut whole).enumerate() {
-        word.copy_from_slice(&base.wrapping_add(i as u64).to_le_bytes());
+        write(word, base.wrapping_add(i as u64));
     }
     let rest = whole.into_remainder();
-    rest.copy_from_slice(&base.wrapping_add(words).to_le_bytes()[..rest.len()]);
+    write(rest, base.wrapping_add(words));
+}
+
+/// Writes a word, or as many bytes of it as there is space for.
+fn write(space: &mut [MaybeUninit<u8>], word: u64) {
+    for (to, from) in space.iter_mut().zip(word.to_le_bytes()) {
+        to.write(from);
+    }
 }
 
 /// Looks at the value, at the first and the last whole word, and at one between that changes from
