@@ -132,6 +132,7 @@ FOUR_POINTED = (4, 1, 0)  # marker of a star with so many points, not turned
 
 PEERS: dict[str, ModelStyle] = {
     "asyncio": ModelStyle("#8c6d31", "<", "-"),
+    "asyncio-batched": ModelStyle("#c4ab77", "<", (0, (2, 1.5))),
     "crossbeam": ModelStyle("#843c39", "d", "-"),
     "crossbeam-batched": ModelStyle("#c98b88", "d", (0, (2, 1.5))),
     "disruptor": ModelStyle("#2f6f4f", "P", "-"),

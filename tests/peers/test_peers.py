@@ -52,7 +52,7 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
         record |= {"commit": None}
         validate_record(record)
         assert record["error"] is None and record["correct"]
-        if peer.name == "asyncio" or record["host"]["ns_per_flop"] < 3 * ns_per_flop():
+        if peer.folder.name == "asyncio" or record["host"]["ns_per_flop"] < 3 * ns_per_flop():
             break
     assert record["drained"] and record["settled"]
     assert record["tuples_sent"] == record["tuples_received"] == TUPLES
@@ -73,7 +73,7 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
         "source, split and work"
     )
     assert record["host"]["ns_per_flop"] > 0
-    if peer.name != "asyncio":
+    if peer.folder.name != "asyncio":
         assert record["host"]["ns_per_flop"] < 3 * ns_per_flop(), "compiled code multiplies as ours"
     assert record["threads_total"] > 0 and record["duration_s"] > 0
     assert set(psutil.Process().children(recursive=True)) <= before
@@ -91,6 +91,19 @@ def test_full_queues_behind_copies_and_in_front_of_joins_lose_nothing(peer):
     )
     assert record["error"] is None and record["correct"] and record["drained"]
     assert record["tuples_received"] == 5000
+
+
+def test_the_record_has_the_tuples_that_a_queue_of_batches_holds(peer):
+    if peer.folder.name not in ("asyncio", "crossbeam", "go", "tokio"):
+        pytest.skip(f"peer {peer.name} has another bound")
+    found = [
+        measure_peer(spec(peer, "pipeline", {"operators": 2}, tuples=99, queue_capacity=asked))[
+            "queue_capacity"
+        ]
+        for asked in (None, 1000, 1)
+    ]
+    batch = peer.batch
+    assert found == [(peer.queue_batches or 1000) * batch, 1000 // batch * batch, batch]
 
 
 def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer, monkeypatch):

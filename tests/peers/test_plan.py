@@ -4,6 +4,8 @@ it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import topologies
@@ -98,6 +100,28 @@ def test_a_batch_is_smaller_where_tuples_are_large():
         graph = Graph("large", payload)
         graph.connect(graph.source("in"), graph.sink("out"))
         assert f"batch {batch}" in plan_of(graph, 7, 5, 256).text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("work", "batch"),
+    [({"cost": 256}, 256), ({"cost": 10_000}, 6), ({"busy_us": 8}, 8), ({"cost": 2**20}, 2)],
+)
+def test_a_batch_is_smaller_where_an_operator_is_expensive(work, batch):
+    graph = Graph("expensive", 8)
+    source, cheap, hard = graph.source("in"), graph.work("a", cost=1), graph.work("b", **work)
+    graph.connect(source, cheap)
+    graph.connect(cheap, hard)
+    graph.connect(hard, graph.sink("out"))
+    assert f"batch {batch}" in plan_of(graph, 7, 5, 256).text.splitlines()
+
+
+def test_a_queue_of_batches_holds_as_many_tuples_as_they_have():
+    batched = replace(find_peer("go"), batch=128, queue_batches=4)
+    for payload, tuples in ((8, 4 * 128), (4064, 4 * 16)):
+        graph = Graph("any", payload)
+        graph.connect(graph.source("in"), graph.sink("out"))
+        assert batched.capacity(graph) == tuples
+        assert find_peer("go").capacity(graph) == 1000
 
 
 def test_a_source_with_a_rate_gets_the_time_between_its_tuples():

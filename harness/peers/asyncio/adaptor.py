@@ -25,6 +25,7 @@ PEERS = (
         name="asyncio-batched",
         title="the same, with lists of tuples in the queues",
         batch=128,
+        queue_batches=8,
         batching="lists of up to 128 tuples a put",
         **RECIPE,
     ),

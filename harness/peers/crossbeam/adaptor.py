@@ -19,6 +19,7 @@ PEERS = (
         name="crossbeam-batched",
         title="the same, with boxed vectors of tuples in the channels, which are used again",
         batch=128,
+        queue_batches=32,
         batching="boxed vectors of up to 128 tuples a send, used again",
         **RECIPE,
     ),

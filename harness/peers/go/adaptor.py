@@ -32,6 +32,7 @@ PEERS = (
         name="go-batched",
         title="the same, with pointers to pooled slices of tuples in the channels",
         batch=256,
+        queue_batches=4,
         batching="slices of up to 256 tuples a send, from a sync.Pool",
         **RECIPE,
     ),

@@ -20,6 +20,7 @@ PEERS = (
         name="tokio-batched",
         title="the same, with boxed vectors of tuples in the channels, which are used again",
         batch=128,
+        queue_batches=8,
         batching="boxed vectors of up to 128 tuples a send, used again",
         **RECIPE,
     ),
