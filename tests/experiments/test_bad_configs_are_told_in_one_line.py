@@ -189,7 +189,7 @@ BAD_SIZES = {
     ),
     "an unknown peer": (
         {"arms": [{"peer": ["asyncio", "asynco"]}]},
-        "sizes.tiny.arms[0].peer: must be one of asyncio, crossbeam,",
+        "sizes.tiny.arms[0].peer: must be one of asyncio, asyncio-batched, crossbeam,",
     ),
     "threads of a peer": (
         {"arms": [{"peer": "asyncio", "threads": 2}]},
