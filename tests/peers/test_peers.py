@@ -9,6 +9,7 @@ import pytest
 from harness.runtime.engine import ns_per_flop
 
 import harness.measurement.observe as observe
+from harness.machines.host.cpu import allowed_cpu_numbers
 from harness.measurement.records import validate_record
 from harness.measurement.spec import Run, run_of
 from harness.peers import all_peers, find_peer
@@ -81,6 +82,14 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
         assert record["queue_capacity"] == (2 * 5 + 8) * 32 * 1024 // 5 // (13 + 32), (
             "five chains share the buffers behind the source"
         )
+    if peer.folder.name == "flink" and topology == "pipeline":
+        tasks = {
+            "flink": 1,
+            "flink-split": min(len(allowed_cpu_numbers()), 4),
+            "flink-unchained": 6,
+        }
+        assert record["threads_total"] == tasks[peer.name]
+        assert (record["queue_capacity"] > 0) == (tasks[peer.name] > 1)
 
 
 def test_full_queues_behind_copies_and_in_front_of_joins_lose_nothing(peer):

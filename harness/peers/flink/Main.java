@@ -19,11 +19,13 @@ import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.connector.datagen.source.DataGeneratorSource;
 import org.apache.flink.connector.datagen.source.GeneratorFunction;
 import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /**
  * Chains of one length between a source and a sink, in Flink: the steps of all chains are one operator each, as many times parallel as there
- * are chains, which is how Flink writes data parallelism.
+ * are chains, which is how Flink writes data parallelism. `chaining`: `on`, as by default; `off`; or `split`, where the steps are as many
+ * chained tasks as there are CPUs, those of parallel chains together.
  */
 public final class Main implements Run.Engine {
     private static final int BUFFERS = 2; // of each stream between tasks, by Flink's defaults
@@ -45,10 +47,12 @@ public final class Main implements Run.Engine {
         Chains chains = new Chains(plan);
         width = chains.width();
         int depth = chains.depth();
-        boolean chaining = Boolean.getBoolean("chaining");
-        threads = chaining ? (width == 1 ? 1 : width + 2) : width * depth + 2;
+        String chaining = System.getProperty("chaining");
+        int cpus = Runtime.getRuntime().availableProcessors();
+        int tasks = chaining.equals("split") ? Math.max(1, Math.min(depth, (cpus + width - 1) / width)) : 1;
+        threads = chaining.equals("off") ? width * depth + 2 : width == 1 ? tasks : width * tasks + 2;
         deployed = new CountDownLatch(width * depth + 2);
-        Thread job = new Thread(() -> execute(chains, chaining));
+        Thread job = new Thread(() -> execute(chains, !chaining.equals("off"), tasks));
         job.setDaemon(true);
         job.start();
         Run.awaitDeployed(deployed);
@@ -80,7 +84,8 @@ public final class Main implements Run.Engine {
         return Counted.await(plan, ms);
     }
 
-    private static void execute(Chains chains, boolean chaining) {
+    /** `tasks`: those of a chain's steps, if they are chained. */
+    private static void execute(Chains chains, boolean chaining, int tasks) {
         try {
             int width = chains.width();
             Configuration settings = new Configuration();
@@ -102,7 +107,12 @@ public final class Main implements Run.Engine {
             for (int step = 0; step < chains.depth(); step++) {
                 int at = step;
                 int[] numbers = chains.chains.stream().mapToInt(chain -> chain.operators()[at]).toArray();
-                stream = stream.map(new Step(numbers)).returns(tuples).setParallelism(width);
+                SingleOutputStreamOperator<Tuple> mapped =
+                        stream.map(new Step(numbers, step == 0)).returns(tuples).setParallelism(width);
+                if (chaining && step > 0 && step * tasks / chains.depth() > (step - 1) * tasks / chains.depth()) {
+                    mapped.startNewChain();
+                }
+                stream = mapped;
             }
             stream.sinkTo(new End(chains.sink)).setParallelism(1);
             environment.execute();
@@ -147,10 +157,12 @@ public final class Main implements Run.Engine {
     /** One step of all chains; each instance is the operator of one of them. */
     public static final class Step extends RichMapFunction<Tuple, Tuple> {
         private final int[] numbers;
+        private final boolean isFirst;
         private transient Tally tally;
 
-        Step(int[] numbers) {
+        Step(int[] numbers, boolean isFirst) {
             this.numbers = numbers;
+            this.isFirst = isFirst;
         }
 
         @Override
@@ -166,7 +178,9 @@ public final class Main implements Run.Engine {
             if (tally == null) { // `rebalance` begins anywhere, and goes on in turn: the first tuple tells which chain this is
                 tally = Run.tally(numbers[(int) (tuple.sequence % numbers.length)]);
             }
-            tuple.path = (int) (tuple.sequence % numbers.length);
+            if (isFirst) {
+                tuple.path = (int) (tuple.sequence % numbers.length);
+            }
             if (tally.leaves(tuple.sequence)) {
                 tuple.sequence = LEFT;
             } else {
