@@ -8,15 +8,22 @@ import com.hazelcast.jet.core.Edge;
 import com.hazelcast.jet.core.Inbox;
 import com.hazelcast.jet.core.Processor;
 import com.hazelcast.jet.core.Vertex;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
 import millrace.Counted;
 import millrace.Plan;
 import millrace.Run;
 import millrace.Tally;
 import millrace.Tuple;
 
-/** A graph in Hazelcast Jet: a vertex with one processor an operator, an edge a stream, in a cluster of one member in this process. */
+/**
+ * A graph in Hazelcast Jet, in a cluster of one member in this process: vertices with one processor each, and an edge for each stream between
+ * them. A vertex is one operator, or several consecutive ones (`fused`), as Jet's own planner makes of stateless transforms.
+ */
 public final class Main implements Run.Engine {
 
     private static volatile boolean started; // sources are silent before
@@ -28,10 +35,11 @@ public final class Main implements Run.Engine {
     private Main(Plan plan) {
         this.plan = plan;
         Counted.watch(plan);
-        deployed = new CountDownLatch(plan.operators.size());
         HazelcastInstance member = Hazelcast.newHazelcastInstance(alone());
         threads = member.getConfig().getJetConfig().getCooperativeThreadCount();
-        member.getJet().newJob(graph(plan)).getFuture().whenComplete((done, problem) -> {
+        List<List<Integer>> parts = parts(plan, threads, Boolean.getBoolean("fused"));
+        deployed = new CountDownLatch(parts.size());
+        member.getJet().newJob(graph(plan, parts)).getFuture().whenComplete((done, problem) -> {
             if (problem != null) {
                 Run.fail(problem);
             }
@@ -77,19 +85,21 @@ public final class Main implements Run.Engine {
         return config;
     }
 
-    private static DAG graph(Plan plan) {
+    /** `parts`: the operators of each vertex. Edges leave the last one, and come to the first. */
+    private static DAG graph(Plan plan, List<List<Integer>> parts) {
         DAG graph = new DAG();
-        Vertex[] vertices = new Vertex[plan.operators.size()];
-        for (int i = 0; i < vertices.length; i++) {
-            vertices[i] = vertex(graph, i, plan.operators.get(i).kind()).localParallelism(1);
+        Map<Integer, Vertex> vertices = new HashMap<>(); // by first operator
+        for (List<Integer> part : parts) {
+            int[] operators = part.stream().mapToInt(Integer::intValue).toArray();
+            vertices.put(operators[0], vertex(graph, operators, plan.operators.get(operators[0]).kind()).localParallelism(1));
         }
-        int[] arrived = new int[vertices.length];
-        for (int i = 0; i < vertices.length; i++) {
+        int[] arrived = new int[plan.operators.size()];
+        for (List<Integer> part : parts) {
             int ordinal = 0;
-            for (List<Plan.Stream> port : plan.operators.get(i).ports()) {
+            for (List<Plan.Stream> port : plan.operators.get(part.get(part.size() - 1)).ports()) {
                 for (Plan.Stream stream : port) {
                     int target = stream.target();
-                    Edge edge = Edge.from(vertices[i], ordinal++).to(vertices[target], arrived[target]++);
+                    Edge edge = Edge.from(vertices.get(part.get(0)), ordinal++).to(vertices.get(target), arrived[target]++);
                     graph.edge(edge.setConfig(new EdgeConfig().setQueueSize(plan.capacity)));
                 }
             }
@@ -97,18 +107,62 @@ public final class Main implements Run.Engine {
         return graph;
     }
 
-    private static Vertex vertex(DAG graph, int number, String kind) {
-        String name = "operator" + number;
+    private static Vertex vertex(DAG graph, int[] operators, String kind) {
+        String name = "operator" + operators[0];
         return switch (kind) {
-            case "source" -> graph.newVertex(name, () -> new Source(number));
-            case "sink" -> graph.newVertex(name, () -> new Sink(number));
-            default -> graph.newVertex(name, () -> new Step(number));
+            case "source" -> graph.newVertex(name, () -> new Source(operators[0]));
+            case "sink" -> graph.newVertex(name, () -> new Sink(operators[0]));
+            default -> graph.newVertex(name, () -> new Step(operators));
         };
+    }
+
+    /** Each operator by itself or, if fused, each chain of them in parts of about one length: in one, if there are enough chains for all threads. */
+    private static List<List<Integer>> parts(Plan plan, int threads, boolean fused) {
+        int operators = plan.operators.size();
+        int[] next = new int[operators]; // in the same chain; -1: none
+        boolean[] follows = new boolean[operators];
+        for (int i = 0; i < operators; i++) {
+            next[i] = fused ? next(plan, i) : -1;
+            if (next[i] >= 0) {
+                follows[next[i]] = true;
+            }
+        }
+        List<List<Integer>> chains = new ArrayList<>();
+        int working = 0;
+        for (int i = 0; i < operators; i++) {
+            if (!follows[i]) {
+                List<Integer> chain = new ArrayList<>();
+                for (int at = i; at >= 0; at = next[at]) {
+                    chain.add(at);
+                }
+                chains.add(chain);
+                working += plan.operators.get(i).kind().equals("work") ? 1 : 0;
+            }
+        }
+        int most = (threads + working - 1) / Math.max(1, working);
+        List<List<Integer>> parts = new ArrayList<>();
+        for (List<Integer> chain : chains) {
+            int length = chain.size();
+            int count = Math.max(1, Math.min(length, most));
+            for (int part = 0; part < count; part++) {
+                parts.add(chain.subList(part * length / count, (part + 1) * length / count));
+            }
+        }
+        return parts;
+    }
+
+    /** The work operator that all tuples of a work operator go to, and no others; -1 if there is none. */
+    private static int next(Plan plan, int number) {
+        Plan.Operator operator = plan.operators.get(number);
+        if (!operator.kind().equals("work") || operator.ports().size() != 1 || operator.ports().get(0).size() != 1) {
+            return -1;
+        }
+        int target = operator.ports().get(0).get(0).target();
+        return plan.operators.get(target).kind().equals("work") && plan.arriving.get(target) == 1 ? target : -1;
     }
 
     /** An operator that sends. Tuples take its output ports in turn; one that finds a full queue waits until Jet calls again. */
     private abstract static class Sender extends AbstractProcessor {
-        final Tally tally;
         private final List<List<Plan.Stream>> ports;
         private final int[] first; // edge of a port
         private Tuple waiting; // for room in a queue; null: none
@@ -118,7 +172,6 @@ public final class Main implements Run.Engine {
         private int sent; // streams of this port that have it
 
         Sender(int number) {
-            tally = Run.tally(number);
             ports = Run.plan.operators.get(number).ports();
             first = new int[ports.size()];
             for (int port = 1; port < first.length; port++) {
@@ -164,10 +217,12 @@ public final class Main implements Run.Engine {
 
     private static final class Source extends Sender {
         private final int number;
+        private final Tally tally;
 
         Source(int number) {
             super(number);
             this.number = number;
+            tally = Run.tally(number);
         }
 
         @Override
@@ -190,36 +245,71 @@ public final class Main implements Run.Engine {
         }
     }
 
+    /** Operators of a chain, which a processor executes one after the other: each on all tuples that it has taken from its queue. */
     private static final class Step extends Sender {
-        Step(int number) {
-            super(number);
+        private static final int TAKEN = 128; // at most, so that they stay in the first-level cache
+        private final Tally[] tallies;
+        private final int steps; // that the streams between its operators add to a path
+        private final Tuple[] taken = new Tuple[TAKEN];
+        private final double[] values = new double[TAKEN];
+        private int count;
+        private int passed; // of them sent on
+
+        Step(int[] operators) {
+            super(operators[operators.length - 1]);
+            tallies = IntStream.of(operators).mapToObj(Run::tally).toArray(Tally[]::new);
+            steps = IntStream.of(operators)
+                    .limit(operators.length - 1)
+                    .map(at -> Run.plan.operators.get(at).ports().get(0).get(0).step())
+                    .sum();
         }
 
         @Override
         public boolean tryProcess() {
-            return flush();
+            return pass();
         }
 
         @Override
         public void process(int edge, Inbox inbox) {
-            if (!flush()) {
-                return;
-            }
-            double before = 1.0;
-            for (Tuple tuple; (tuple = (Tuple) inbox.poll()) != null; ) {
-                if (!tally.leaves(tuple.sequence)) {
-                    tuple.value = before = tally.workAfter(before, tuple.value);
-                    tally.count();
-                    if (!send(tuple)) {
-                        return;
-                    }
+            while (pass() && !inbox.isEmpty()) {
+                passed = 0;
+                for (count = 0; count < TAKEN && !inbox.isEmpty(); count++) {
+                    taken[count] = (Tuple) inbox.poll();
+                    values[count] = taken[count].value;
                 }
+                execute();
             }
         }
 
         @Override
         public boolean complete() {
-            return flush();
+            return pass();
+        }
+
+        private void execute() {
+            for (Tally tally : tallies) {
+                if (Run.cut) {
+                    while (count > 0) {
+                        tally.leaves(taken[--count].sequence);
+                    }
+                    return;
+                }
+                tally.work(values, count);
+                tally.count(count);
+            }
+            for (int i = 0; i < count; i++) {
+                taken[i].value = values[i];
+                taken[i].path += steps;
+            }
+        }
+
+        /** False if a queue is full: then it goes on later. */
+        private boolean pass() {
+            boolean hasRoom = flush();
+            while (hasRoom && passed < count) {
+                hasRoom = send(taken[passed++]);
+            }
+            return hasRoom;
         }
     }
 
