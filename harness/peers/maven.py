@@ -18,7 +18,10 @@ OPENED = [
 HEAP = ("-Xms1g", "-Xmx2g", "-Djava.io.tmpdir=.")
 PARALLEL, G1 = "-XX:+UseParallelGC", "-XX:+UseG1GC"
 
-CLUSTER_WARMUP_S = 2.0
+CLUSTER_WARMUP_S = 8.0
+"""For the compiler: a cluster's code per tuple is deep, and its rate still rises after seconds. Two
+free CPUs then have had 16 s, as much as the slowest of the arms takes.
+"""
 
 
 def recipe(folder: Path, artifact: str) -> dict[str, Any]:
