@@ -19,8 +19,8 @@ HEAP = ("-Xms1g", "-Xmx2g", "-Djava.io.tmpdir=.")
 PARALLEL, G1 = "-XX:+UseParallelGC", "-XX:+UseG1GC"
 
 CLUSTER_WARMUP_S = 8.0
-"""For the compiler: a cluster's code per tuple is deep, and its rate still rises after seconds. Two
-free CPUs then have had 16 s, as much as the slowest of the arms takes.
+"""Time for the compiler. The rate of a cluster rises until about 16 s of CPU time are spent, in the
+slowest arm seen, `flink-split`: that is 8 s of two free CPUs.
 """
 
 
