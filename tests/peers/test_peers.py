@@ -92,6 +92,49 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
         assert (record["queue_capacity"] > 0) == (tasks[peer.name] > 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "payload", "held"),
+    [
+        ("java", 1000, 8, 1000),
+        ("java-batched", 1000, 8, 7 * 128),
+        ("java-batched", 100_000, 4096, 64 * 15),
+        ("disruptor", 1000, 8, 1024),
+        ("disruptor-batched", 1000, 8, 32 * 128),  # a ring for four operators
+        ("disruptor-batched", 100_000, 4096, 256 * 15),
+        pytest.param("storm", 100, 8, 128, marks=pytest.mark.slow),
+    ],
+)
+def test_the_record_has_the_tuples_that_a_queue_really_holds(name, asked, payload, held):
+    found = find_peer(name)
+    if found.built_version is None:
+        pytest.skip(f"peer {name} is not built here (make peers)")
+    parameters = {"operators": 3, "cost": 1, "payload": payload}
+    record = measure_peer(spec(found, "pipeline", parameters, tuples=100, queue_capacity=asked))
+    assert record["error"] is None and record["correct"]
+    assert record["queue_capacity"] == held
+
+
+@pytest.mark.parametrize(
+    ("topology", "parameters", "threads"),
+    [
+        ("pipeline", {"operators": 7, "cost": 1, "payload": 8}, lambda cpus: 1 + min(7, cpus)),
+        (
+            "data-parallel",
+            {"width": 7, "cost": 1, "payload": 8},
+            lambda cpus: 2 + min(7, cpus) if cpus > 1 else 2,
+        ),
+    ],
+)
+def test_disruptor_batched_has_as_many_handlers_as_cpus(topology, parameters, threads):
+    found = find_peer("disruptor-batched")
+    if found.built_version is None:
+        pytest.skip("peer disruptor-batched is not built here (make peers)")
+    record = measure_peer(spec(found, topology, parameters, tuples=100))
+    assert record["correct"] and record["threads_total"] == threads(
+        len(psutil.Process().cpu_affinity())
+    )
+
+
 def test_full_queues_behind_copies_and_in_front_of_joins_lose_nothing(peer):
     if peer.chains_only:
         pytest.skip(f"peer {peer.name} runs chains only")

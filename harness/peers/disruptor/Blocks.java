@@ -6,34 +6,55 @@ import com.lmax.disruptor.YieldingWaitStrategy;
 import com.lmax.disruptor.dsl.Disruptor;
 import com.lmax.disruptor.dsl.ProducerType;
 import com.lmax.disruptor.util.DaemonThreadFactory;
+import java.util.Arrays;
 import millrace.Block;
 import millrace.Chains;
 import millrace.Plan;
 import millrace.Run;
 import millrace.Tally;
 
-/** The chains with blocks of tuples as events: they share what an event costs at each handler. The ring makes blocks once. */
+/**
+ * The chains with blocks of tuples as events: they share what an event costs at each handler. The ring makes blocks once. There are no more
+ * handlers of work than CPUs: each calls several operators, one after the other.
+ */
 final class Blocks extends Ring<Blocks.Event> {
+    private static final int CPUS = Runtime.getRuntime().availableProcessors();
+    private static final long SLEEP_NS = 100_000; // of a handler without events
+    private static final int LONGEST = 256; // blocks in a ring for few chains: 16 MiB where tuples are large
+
     static final class Event extends Ring.Event {
         final Block block = new Block(Run.plan.batch, Run.plan.payload);
     }
 
+    private final Sink sink = new Sink();
+
     Blocks(Plan plan, Chains chains) {
-        super(plan, chains, ring(plan, chains));
-        connect(Step::new, new Sink());
+        this(plan, chains, handlers(chains));
+    }
+
+    private Blocks(Plan plan, Chains chains, Handlers handlers) {
+        super(plan, chains, handlers, ring(plan, chains, handlers));
+        connect((row, stage) -> new Steps(handlers, row, stage), sink);
+    }
+
+    /** Chains are shared out to the CPUs, or else the operators of the few chains. One row of handlers sees all events, so its last is the sink. */
+    private static Handlers handlers(Chains chains) {
+        int rows = Math.min(chains.width(), CPUS);
+        int stages = Math.min(chains.depth(), Math.max(1, CPUS / rows));
+        return new Handlers(rows, stages, rows > 1 || stages == 0);
     }
 
     /** It holds as many tuples as a queue before each operator would. */
-    private static Disruptor<Event> ring(Plan plan, Chains chains) {
-        int blocks = Math.max(2 * chains.width(), handlers(chains) * plan.capacity / plan.batch);
+    private static Disruptor<Event> ring(Plan plan, Chains chains, Handlers handlers) {
+        int operators = chains.width() * chains.depth() + 1;
+        int blocks = Math.max(2 * chains.width(), Math.min(operators * plan.capacity / plan.batch, LONGEST));
         return new Disruptor<>(
-                Event::new, length(blocks), DaemonThreadFactory.INSTANCE, ProducerType.SINGLE, waiting(chains));
+                Event::new, length(blocks), DaemonThreadFactory.INSTANCE, ProducerType.SINGLE, waiting(handlers));
     }
 
     /** Handlers spin if each, and the source, may have a CPU. */
-    private static WaitStrategy waiting(Chains chains) {
-        boolean enough = handlers(chains) < Runtime.getRuntime().availableProcessors();
-        return enough ? new YieldingWaitStrategy() : new SleepingWaitStrategy();
+    private static WaitStrategy waiting(Handlers handlers) {
+        return handlers.number() < CPUS ? new YieldingWaitStrategy() : new SleepingWaitStrategy(0, SLEEP_NS);
     }
 
     /** Tuples take the chains in turn, so that it fills a block for each at once. */
@@ -63,26 +84,40 @@ final class Blocks extends Ring<Blocks.Event> {
         }
     }
 
-    /** One operator of one chain. Every handler sees every event, and leaves alone those of other chains. */
-    private final class Step implements EventHandler<Event> {
-        private final int chain;
-        private final Tally tally;
+    /** A stage of the operators of every so manieth chain. Each handler sees every event, and leaves alone those of other chains. */
+    private final class Steps implements EventHandler<Event> {
+        private final Tally[][] tallies = new Tally[chains.width()][]; // by chain, of its operators here
+        private final boolean hasSink;
 
-        Step(int chain, int step) {
-            this.chain = chain;
-            tally = Run.tally(chains.chains.get(chain).operators()[step]);
+        Steps(Handlers handlers, int row, int stage) {
+            hasSink = !handlers.apart() && stage == handlers.stages() - 1;
+            int from = stage * chains.depth() / handlers.stages();
+            int to = (stage + 1) * chains.depth() / handlers.stages();
+            for (int chain = row; chain < tallies.length; chain += handlers.rows()) {
+                int[] operators = chains.chains.get(chain).operators();
+                tallies[chain] = Arrays.stream(operators, from, to).mapToObj(Run::tally).toArray(Tally[]::new);
+            }
         }
 
         @Override
         public void onEvent(Event event, long at, boolean endsBatch) {
             if (event.last) {
                 running.countDown();
-            } else if (event.chain == chain && !event.left) {
-                event.left = event.block.isLeftBy(tally);
-                if (!event.left) {
-                    tally.work(event.block.value, event.block.count);
-                    tally.count(event.block.count);
+            } else if (tallies[event.chain] != null) {
+                for (Tally tally : tallies[event.chain]) {
+                    step(event, tally);
                 }
+                if (hasSink) {
+                    sink.onEvent(event, at, endsBatch);
+                }
+            }
+        }
+
+        private void step(Event event, Tally tally) {
+            event.left = event.left || event.block.isLeftBy(tally);
+            if (!event.left) {
+                tally.work(event.block.value, event.block.count);
+                tally.count(event.block.count);
             }
         }
     }

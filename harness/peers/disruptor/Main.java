@@ -19,8 +19,12 @@ public final class Main extends Ring<Main.Event> {
     }
 
     private Main(Plan plan, Chains chains) {
-        super(plan, chains, new Disruptor<>(Event::new, length(plan.capacity), DaemonThreadFactory.INSTANCE));
+        super(plan, chains, new Handlers(chains.width(), chains.depth(), true), ring(plan));
         connect(Step::new, new Sink());
+    }
+
+    private static Disruptor<Event> ring(Plan plan) {
+        return new Disruptor<>(Event::new, length(plan.capacity), DaemonThreadFactory.INSTANCE);
     }
 
     public static void main(String[] words) {

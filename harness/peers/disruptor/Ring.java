@@ -9,8 +9,8 @@ import millrace.Plan;
 import millrace.Run;
 
 /**
- * Chains of one length between a source and a sink, on one ring of the LMAX Disruptor: the source publishes events, and an event handler for
- * each operator follows the handlers of the operator before. Nothing is handed over but the number of the last event.
+ * Chains of one length between a source and a sink, on one ring of the LMAX Disruptor: the source publishes events, and event handlers, which
+ * execute operators, follow the handlers of the operators before. Nothing is handed over but the number of the last event.
  */
 abstract class Ring<E extends Ring.Event> implements Run.Engine {
     static class Event {
@@ -23,10 +23,19 @@ abstract class Ring<E extends Ring.Event> implements Run.Engine {
     final Chains chains;
     final CountDownLatch running; // each thread counts down at the last event
     private final Disruptor<E> disruptor;
+    private final Handlers handlers;
 
-    Ring(Plan plan, Chains chains, Disruptor<E> disruptor) {
+    /** Its event handlers: `rows` of them beside each other, each of `stages` that follow one another, and one for the sink, if it is `apart`. */
+    record Handlers(int rows, int stages, boolean apart) {
+        int number() {
+            return rows * stages + (apart ? 1 : 0);
+        }
+    }
+
+    Ring(Plan plan, Chains chains, Handlers handlers, Disruptor<E> disruptor) {
         this.plan = plan;
         this.chains = chains;
+        this.handlers = handlers;
         this.disruptor = disruptor;
         running = new CountDownLatch(threads());
     }
@@ -34,28 +43,26 @@ abstract class Ring<E extends Ring.Event> implements Run.Engine {
     /** Publishes the events of the source. */
     abstract void send(RingBuffer<E> ring);
 
-    /** A handler for each operator follows that of the operator before, and the sink's follows all. */
+    /** The handlers, by row and stage, and that of the sink, which follows all, if it is apart. */
     @SuppressWarnings("unchecked") // arrays of a generic type
     final void connect(BiFunction<Integer, Integer, EventHandler<E>> handler, EventHandler<E> sink) {
-        if (chains.depth() == 0) {
+        if (handlers.stages() == 0) {
             disruptor.handleEventsWith(sink);
             return;
         }
-        EventHandler<E>[] heads = new EventHandler[chains.width()];
-        for (int chain = 0; chain < heads.length; chain++) {
-            heads[chain] = handler.apply(chain, 0);
-            disruptor.handleEventsWith(heads[chain]);
-            for (int step = 1; step < chains.depth(); step++) {
-                EventHandler<E> next = handler.apply(chain, step);
-                disruptor.after(heads[chain]).handleEventsWith(next);
-                heads[chain] = next;
+        EventHandler<E>[] heads = new EventHandler[handlers.rows()];
+        for (int row = 0; row < heads.length; row++) {
+            heads[row] = handler.apply(row, 0);
+            disruptor.handleEventsWith(heads[row]);
+            for (int stage = 1; stage < handlers.stages(); stage++) {
+                EventHandler<E> next = handler.apply(row, stage);
+                disruptor.after(heads[row]).handleEventsWith(next);
+                heads[row] = next;
             }
         }
-        disruptor.after(heads).handleEventsWith(sink);
-    }
-
-    static int handlers(Chains chains) {
-        return chains.width() * chains.depth() + 1;
+        if (handlers.apart()) {
+            disruptor.after(heads).handleEventsWith(sink);
+        }
     }
 
     /** The length of a ring for so many events, at least: a power of two. */
@@ -65,7 +72,7 @@ abstract class Ring<E extends Ring.Event> implements Run.Engine {
 
     @Override
     public int threads() {
-        return handlers(chains) + 1;
+        return handlers.number() + 1;
     }
 
     @Override

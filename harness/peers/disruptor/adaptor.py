@@ -21,7 +21,8 @@ PEERS = (
     ),
     Peer(
         name="disruptor-batched",
-        title="the same, with blocks of tuples as events, which the ring makes once",
+        title="the same, with blocks of tuples as events, which the ring makes once; a handler "
+        "executes several operators, as there are about as many as CPUs",
         batch=BATCH,
         batching=f"blocks of up to {BATCH} tuples a publish; handlers catch up in runs",
         **RECIPE,

@@ -1,3 +1,4 @@
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import millrace.Block;
@@ -10,12 +11,22 @@ import millrace.Tally;
  */
 final class Blocks extends Threads<Block> {
     private static final int SPARE = 4096;
+    private static final int LONGEST = 64; // blocks in a queue: 4 MiB where tuples are large
     private static final Block LAST = new Block(0, 0); // the last thing on a stream
 
     private final ArrayBlockingQueue<Block> spare = new ArrayBlockingQueue<>(SPARE);
 
     Blocks(Plan plan) {
-        super(plan, Math.max(1, plan.capacity / plan.batch), LAST);
+        super(plan, blocks(plan), LAST);
+    }
+
+    private static int blocks(Plan plan) {
+        return Math.max(1, Math.min(plan.capacity / plan.batch, LONGEST));
+    }
+
+    @Override
+    public int capacity() {
+        return blocks(plan) * plan.batch;
     }
 
     @Override
@@ -36,11 +47,15 @@ final class Blocks extends Threads<Block> {
     @Override
     void work(Plan.Operator operator, Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
         Filling out = new Filling(operator.ports());
+        ArrayDeque<Block> got = new ArrayDeque<>();
         while (open > 0) {
-            if (out.ports.size() > 1 && queue.isEmpty()) {
-                out.flushAll();
+            if (got.isEmpty()) {
+                if (out.ports.size() > 1 && queue.isEmpty()) {
+                    out.flushAll();
+                }
+                fetch(queue, got);
             }
-            Block block = queue.take();
+            Block block = got.remove();
             if (block == LAST) {
                 open--;
                 continue;
@@ -65,8 +80,12 @@ final class Blocks extends Threads<Block> {
 
     @Override
     void receive(Tally tally, ArrayBlockingQueue<Block> queue, int open) throws InterruptedException {
+        ArrayDeque<Block> got = new ArrayDeque<>();
         while (open > 0) {
-            Block block = queue.take();
+            if (got.isEmpty()) {
+                fetch(queue, got);
+            }
+            Block block = got.remove();
             if (block == LAST) {
                 open--;
             } else if (!block.isLeftBy(tally)) {
@@ -74,6 +93,12 @@ final class Blocks extends Threads<Block> {
                 giveBack(block);
             }
         }
+    }
+
+    /** Waits for a block, and takes all that there are: a sender that waits for room then has it for many. */
+    private static void fetch(ArrayBlockingQueue<Block> queue, ArrayDeque<Block> got) throws InterruptedException {
+        got.add(queue.take());
+        queue.drainTo(got);
     }
 
     private Block take() {

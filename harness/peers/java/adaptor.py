@@ -39,6 +39,9 @@ RECIPE: dict[str, Any] = {
     "warmup_s": JIT_WARMUP_S,
 }
 
+BATCH = 128
+BLOCKS = 32  # in a queue
+
 PEERS = (
     Peer(
         name="java",
@@ -49,8 +52,9 @@ PEERS = (
     Peer(
         name="java-batched",
         title="the same, with blocks of tuples in the queues: arrays of primitives, used again",
-        batch=128,
-        batching="arrays of up to 128 tuples a put, used again",
+        batch=BATCH,
+        batching=f"arrays of up to {BATCH} tuples a put, used again",
+        queue_capacity=BLOCKS * BATCH,
         **RECIPE,
     ),
 )

@@ -34,6 +34,8 @@ public final class Main implements Run.Engine {
             "storm.zookeeper.session.timeout", 3_600_000,
             "storm.zookeeper.connection.timeout", 60_000);
 
+    private static final int FLUSH_MS = 50; // of batches, where sources are at full speed and fill them
+
     // A batch that found room for a part of it only is not sent on before its executor emits again: when a source has ended, tuples of this
     // number push what is left through. Nobody counts them.
     private static final long PUSH = -1;
@@ -68,6 +70,12 @@ public final class Main implements Run.Engine {
         return IntStream.range(0, components.size()).map(this::executors).sum();
     }
 
+    /** Storm makes a buffer a power of two. */
+    @Override
+    public int capacity() {
+        return Integer.highestOneBit(Math.max(1, 2 * plan.capacity - 1));
+    }
+
     @Override
     public void start() {
         started = true;
@@ -87,7 +95,19 @@ public final class Main implements Run.Engine {
         config.put(Config.TOPOLOGY_PRODUCER_BATCH_SIZE, Math.max(1, Math.min(plan.batch, plan.capacity / 2)));
         config.put(Config.TOPOLOGY_DISABLE_LOADAWARE_MESSAGING, true);
         config.put(Config.TOPOLOGY_STATS_SAMPLE_RATE, 0.001);
+        if (plan.batch > 1) {
+            tune(config, plan);
+        }
         return config;
+    }
+
+    /** For throughput where there are more executors than CPUs: those without tuples, or without room for them, sleep at once. */
+    private static void tune(Config config, Plan plan) {
+        if (plan.operators.stream().allMatch(operator -> operator.gapNs() == 0.0)) {
+            config.put(Config.TOPOLOGY_BATCH_FLUSH_INTERVAL_MILLIS, FLUSH_MS);
+        }
+        config.put(Config.TOPOLOGY_BOLT_WAIT_PROGRESSIVE_LEVEL2_COUNT, 1);
+        config.put(Config.TOPOLOGY_BACKPRESSURE_WAIT_PROGRESSIVE_LEVEL2_COUNT, 1);
     }
 
     private TopologyBuilder topology() {
