@@ -1,5 +1,6 @@
 import com.lmax.disruptor.EventHandler;
 import com.lmax.disruptor.RingBuffer;
+import com.lmax.disruptor.Sequence;
 import com.lmax.disruptor.SleepingWaitStrategy;
 import com.lmax.disruptor.WaitStrategy;
 import com.lmax.disruptor.YieldingWaitStrategy;
@@ -84,8 +85,30 @@ final class Blocks extends Ring<Blocks.Event> {
         }
     }
 
+    /** It reports each block at once: otherwise those that follow would wait for all blocks that it found. */
+    private abstract class Reporting implements EventHandler<Event> {
+        private Sequence done;
+
+        abstract void handle(Event event);
+
+        @Override
+        public void setSequenceCallback(Sequence sequence) {
+            done = sequence;
+        }
+
+        @Override
+        public void onEvent(Event event, long at, boolean endsBatch) {
+            if (event.last) {
+                running.countDown();
+            } else {
+                handle(event);
+            }
+            done.set(at);
+        }
+    }
+
     /** A stage of the operators of every so manieth chain. Each handler sees every event, and leaves alone those of other chains. */
-    private final class Steps implements EventHandler<Event> {
+    private final class Steps extends Reporting {
         private final Tally[][] tallies = new Tally[chains.width()][]; // by chain, of its operators here
         private final boolean hasSink;
 
@@ -100,15 +123,13 @@ final class Blocks extends Ring<Blocks.Event> {
         }
 
         @Override
-        public void onEvent(Event event, long at, boolean endsBatch) {
-            if (event.last) {
-                running.countDown();
-            } else if (tallies[event.chain] != null) {
+        void handle(Event event) {
+            if (tallies[event.chain] != null) {
                 for (Tally tally : tallies[event.chain]) {
                     step(event, tally);
                 }
                 if (hasSink) {
-                    sink.onEvent(event, at, endsBatch);
+                    sink.handle(event);
                 }
             }
         }
@@ -122,14 +143,12 @@ final class Blocks extends Ring<Blocks.Event> {
         }
     }
 
-    private final class Sink implements EventHandler<Event> {
+    private final class Sink extends Reporting {
         private final Tally tally = Run.tally(chains.sink);
 
         @Override
-        public void onEvent(Event event, long at, boolean endsBatch) {
-            if (event.last) {
-                running.countDown();
-            } else if (!event.left && !event.block.isLeftBy(tally)) {
+        void handle(Event event) {
+            if (!event.left && !event.block.isLeftBy(tally)) {
                 event.block.pass(chains.chains.get(event.chain).path());
                 event.block.arrive(tally);
             }
