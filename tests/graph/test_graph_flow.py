@@ -104,7 +104,7 @@ def test_deep_graphs_do_not_overflow_the_stack():
 
 
 def test_visits_are_tuples_at_each_operator_for_each_that_arrives():
-    """Of 8 tuples 4 go to each branch, and one of them passes on a half: 6 arrive."""
+    """Each branch gets 4 of 8 tuples, and one of them passes on a half: 6 arrive."""
     graph = Graph("branches")
     split, sink = graph.split("split", 2), graph.sink("sink")
     graph.connect(graph.source("source"), split)

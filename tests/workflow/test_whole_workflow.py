@@ -27,7 +27,7 @@ pytestmark = pytest.mark.heavy
 MANUAL = [{"model": "manual"}]
 CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
 IDLE = {"crossover": [sweep("pipeline", operators=2, cost=[1, 2], rate=100)]}
-"""Blocks that take as long as they are told to, and hardly any of a CPU."""
+"""Blocks that take a given time, and hardly any of a CPU."""
 
 SNAKEMAKE = (
     "snakemake",

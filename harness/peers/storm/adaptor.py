@@ -13,11 +13,9 @@ BATCH = 100
 # A compiler that is one thread beside a dozen busy executors gets so little CPU time that the rate
 # still rises after 20 s.
 COMPILER_THREADS = ("-XX:CICompilerCount=12", "-XX:-UseDynamicNumberOfCompilerThreads")
-WARMUP_S = 8.0
 
 RECIPE = recipe(Path(__file__).resolve().parent, "storm-server") | {
     "command": command(G1, *COMPILER_THREADS, "-Dlog4j2.level=ERROR"),
-    "warmup_s": WARMUP_S,
 }
 
 PEERS = (
