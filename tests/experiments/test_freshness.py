@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench.queues.known import of_answers
+from harness.bench.queues.known import answer_files
 from harness.experiments import freshness
 from harness.experiments.config import Config, load_config
 from harness.experiments.experiment import Arm, Block, Cell
@@ -54,7 +54,7 @@ def results() -> dict[str, frozenset[Path]]:
     return found | {
         "tables": freshness.of_tables(),
         "claims": freshness.of_claims(),
-        "answers": of_answers(),
+        "answers": answer_files(),
     }
 
 
