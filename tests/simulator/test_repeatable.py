@@ -19,7 +19,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "99fcf29a88d21819"
+GOLDEN = "89ae383b70c28647"
 SHAPES = (
     "mix",
     "merge, skewed",
