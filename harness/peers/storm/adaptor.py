@@ -15,7 +15,7 @@ BATCH = 100
 COMPILER_THREADS = ("-XX:CICompilerCount=12", "-XX:-UseDynamicNumberOfCompilerThreads")
 
 RECIPE = recipe(Path(__file__).resolve().parent, "storm-server") | {
-    "command": command(G1, *COMPILER_THREADS, "-Dlog4j2.level=ERROR"),
+    "command": command(G1, *COMPILER_THREADS, "-Dlog4j2.level=ERROR")
 }
 
 PEERS = (
