@@ -24,8 +24,7 @@ COMMAND = [
     "harness",
     "validate",
     "--cells",
-    # of all costs the highest one has the fewest tuples to simulate
-    "topology=pipeline,cost=10000,payload=128",
+    "topology=pipeline,cost=100,payload=128,model=manual,model=dynamic-2",
     "--duration",
     # a record of a window that is longer by a half is not what was asked for, and on busy CPUs each
     # may end late by a tenth of a second or two
@@ -65,7 +64,7 @@ def gone_on(tmp_path_factory):
     with subprocess.Popen(
         words, cwd=folder, env=environment(folder), stderr=subprocess.DEVNULL
     ) as session:
-        while not log.exists() or log.read_bytes().count(b"\n") < 2:
+        while not log.exists() or log.read_bytes().count(b"\n") < 1:
             assert session.poll() is None
             time.sleep(0.02)
         session.send_signal(signal.SIGKILL)
@@ -82,20 +81,20 @@ def test_a_cell_is_predicted_measured_and_compared(gone_on):
     folder, _, done = gone_on
     assert done.stdout == (folder / "v.md").read_text(encoding="utf-8")
     table = pd.read_parquet(folder / "v.parquet")
-    assert table["arm"].tolist() == ["manual", "dedicated", "dynamic-1", "dynamic-2"]
+    assert table["arm"].tolist() == ["manual", "dynamic-2"]
     assert (table[["measured", "predicted"]] > 0).all(axis=None)
-    assert table["machine_digest"].str.len().tolist() == [12] * 4
+    assert table["machine_digest"].str.len().tolist() == [12] * 2
     assert (folder / "v.png").stat().st_size > 10_000
     measured, predicted = (
         read_records(folder / f"v.{kind}.jsonl")[0] for kind in ("measured", "predicted")
     )
-    assert [record["simulated"] for record in measured] == [False] * 4
-    assert [record["simulated"] for record in predicted] == [True] * 12
+    assert [record["simulated"] for record in measured] == [False] * 2
+    assert [record["simulated"] for record in predicted] == [True] * 6
 
 
 def test_a_session_that_is_killed_goes_on_with_what_it_had(gone_on):
     folder, before, done = gone_on
-    assert f"{len(before)} of 4 measured runs are there already" in done.stderr
+    assert f"{len(before)} of 2 measured runs are there already" in done.stderr
     after = read_records(folder / "v.measured.jsonl")[0]
     had = [record["run_id"] for record in before]
-    assert [record["run_id"] for record in after][: len(had)] == had and len(after) == 4
+    assert [record["run_id"] for record in after][: len(had)] == had and len(after) == 2
