@@ -240,7 +240,7 @@ def _of_threads_for_replicas(
     by_name: Mapping[str, OperatorShares],
     use: Mapping[str, Any],
 ) -> list[str]:
-    """Replicas of the operator that bounds the run do not help while all threads work."""
+    """Say that replicas of the operator that bounds the run need more threads, if all work."""
     threads = next((each for each in bounds if each.kind == THREADS), None)
     if first.kind != OPERATOR or threads is None or threads.used < BINDS or not _has_pool(use):
         return []

@@ -362,3 +362,19 @@ def test_hops_executed_do_not_look_like_throughput_at_the_sinks(mean_of, fill):
     assert (to_hex(fills[2].get_markerfacecolor()) == "#ffffff") == (fill == "full")
     assert ("never settled, simulated: hops executed, not at sinks" in told) == (fill == "bottom")
     assert ("never settled" in told) == (fill == "full")
+
+
+@pytest.mark.parametrize(
+    ("means", "at_top"),
+    [((1e5, 2e5, 2e6), True), ((2e6, 1.9e6, 1e5), False)],
+    ids=["rising lines", "falling lines"],
+)
+def test_the_names_of_arms_without_a_mean_keep_clear_of_the_lines(ax, means, at_top):
+    rows = [
+        arm_row("pldi17_fig9", "pipeline", 1, "dynamic", mean, threads=level)
+        for level, mean in zip(LEVELS, means, strict=True)
+    ]
+    lost = arm_row("pldi17_fig9", "pipeline", 1, "dedicated", None, failed=0, unsettled=3)
+    thread_panels.draw(ax, frame([*rows, lost]))
+    (text,) = [each for each in ax.texts if "dedicated" in each.get_text()]
+    assert (text.get_position()[1] > 0.5) == at_top
