@@ -27,6 +27,8 @@ FLOP of work, the copy of a push. A batch of n tuples takes
 
 from __future__ import annotations
 
+from statistics import median_high
+
 from harness.calibration import graphs, machine_costs, steps
 from harness.calibration.probes import MIN_CONSTANT, SLOT_BYTES, ProbeSetup, Values, least
 from harness.calibration.steps import Steps
@@ -103,7 +105,7 @@ def _called(setting: ProbeSetup, times: int) -> Values:
     overlaps = [
         cost * flop_ns / least(steps.work_ns, cost, setting.times(300)) for cost in OVERLAPPING
     ]
-    overlap = max(_median(overlaps), flop_ns / max(MIN_CONSTANT, tuple_ - MIN_CONSTANT), 1.0)
+    overlap = max(median_high(overlaps), flop_ns / max(MIN_CONSTANT, tuple_ - MIN_CONSTANT), 1.0)
     ahead = (
         SINGLE_TUPLE_FLOP - least(steps.work_ns, SINGLE_TUPLE_FLOP, setting.times(300), 1) / flop_ns
     )
@@ -239,7 +241,3 @@ def _line(of_few: float, of_batch: float, few: int = 1) -> tuple[float, float]:
     """
     tuple_ = (of_batch - of_few) / (BATCH - few)
     return of_few - few * tuple_, tuple_
-
-
-def _median(numbers: list[float]) -> float:
-    return sorted(numbers)[len(numbers) // 2]

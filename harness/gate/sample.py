@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -39,6 +38,7 @@ from harness.machines.host.cgroup import quota_cpus
 from harness.machines.host.cpu import CpuCounters, allowed_cpu_numbers
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.host import cpu_model, governor
+from harness.measurement.process import signal_name
 
 PYTHON, ANSWER = "{python}", "{answer}"
 """Words in a program's argv: the tree's interpreter, and a file to which the program writes its
@@ -243,7 +243,7 @@ def _require_ended(program: Program, ended: Ended, answer: Path) -> None:
     if ended.timed_out:
         raise TimedOut(f"killed after {program.timeout_s:g} s without an answer{because}")
     if ended.code < 0:
-        raise NoAnswer(f"killed by {_signal_name(-ended.code)}{because}")
+        raise NoAnswer(f"killed by {signal_name(-ended.code)}{because}")
     some_failed = program.answers == BENCHMARKS and ended.code == TESTS_FAILED and answer.exists()
     if ended.code > 0 and not some_failed:
         raise NoAnswer(f"exit code {ended.code}{because}")
@@ -329,10 +329,3 @@ def _one_line(text: str) -> str:
     line = " ".join(text.strip().splitlines()[0].split()) if text.strip() else ""
     line = line.encode(errors="replace").decode()
     return line if len(line) <= MAX_REASON_LENGTH else f"{line[: MAX_REASON_LENGTH - 1]}…"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

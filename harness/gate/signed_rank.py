@@ -119,11 +119,6 @@ class Walsh:
         return low + (high - low) / 2
 
 
-def p_greater(values: Sequence[float], shift: float) -> float:
-    """Return the p-value of "the middle of `values` is at most `shift`"."""
-    return Walsh(values).p_greater(shift)
-
-
 def bounds(values: Sequence[float], level: float) -> tuple[float, float]:
     """Return the lower and upper bound of the middle, each missed with a chance of at most `level`,
     0 < level < 1."""

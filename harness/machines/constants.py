@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -23,7 +22,6 @@ from typing import Any, Self
 
 from harness.errors import UserError
 from harness.files.checked_yaml import (
-    SCHEMAS,
     Place,
     check_values,
     did_you_mean,
@@ -282,7 +280,7 @@ def _put_into(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
 
 @functools.cache
 def _rules(schema: str) -> dict[str, Any]:
-    return json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
+    return load_schema(schema)
 
 
 def _leaves(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:

@@ -93,7 +93,7 @@ def run_in_fresh_process(
         )
     if child.returncode < 0:
         return failed_record(
-            run, f"the measuring process was killed by {_signal_name(-child.returncode)}", words
+            run, f"the measuring process was killed by {signal_name(-child.returncode)}", words
         )
     if child.returncode > 0:
         return failed_record(
@@ -175,7 +175,8 @@ def _parse(output: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """Return the name of a signal, `SIGKILL`; `signal 70` if it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -186,7 +186,7 @@ def _simulated(args: argparse.Namespace, effects: list[float], progress: _Progre
     about = (
         f"Made by `python -m studies.gate_error_rates --simulated --calls {args.calls} --seed "
         f"{args.seed}`.\n"
-        "The noise is that of `harness/gate/noise.py`; no process was run.\n"
+        "The noise is that of `studies/gate_error_rates/noise.py`; no process was run.\n"
         f"A call has {len(SIMULATED.cells)} cells, {PROCESS_S:g} s a process, and a time budget of "
         f"{SIMULATED.time_budget_s:g} s, at factor {SIMULATED.factor:g} and alpha "
         f"{SIMULATED.alpha:g}.\n"

@@ -20,9 +20,9 @@ from harness.gate.block_ranks import Blocks
 from harness.gate.cell import GateCell
 from harness.gate.order import BASE, HEAD, on_scale
 from harness.gate.verdict import Exit, Verdict
-from harness.gate.yardsticks import YARDSTICKS
 from studies.gate_error_rates.recording import RecordedBlock
 from studies.gate_error_rates.replay import Call
+from studies.gate_error_rates.yardsticks import YARDSTICKS
 
 LEVEL = 0.95
 

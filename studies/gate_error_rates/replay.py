@@ -27,8 +27,8 @@ from harness.gate.sample import ProcessSample
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 from harness.gate.verdict import CellResult, Comparison, Exit, Side, Verdict, exit_code
-from harness.gate.yardsticks import YARDSTICKS, Yardstick
 from studies.gate_error_rates.recording import BASE, CONTROL, RecordedBlock, Round
+from studies.gate_error_rates.yardsticks import YARDSTICKS, Yardstick
 
 BASE_TREE, HEAD_TREE = (Tree(Path(side), "", Side(side, None)) for side in (BASE_SIDE, HEAD))
 """Trees of a replayed call; nothing runs in them."""

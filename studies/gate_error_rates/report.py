@@ -9,8 +9,8 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.gate.verdict import Exit
-from harness.gate.yardsticks import YARDSTICKS
 from studies.gate_error_rates.rates import ConditionResult, Effect, Rate
+from studies.gate_error_rates.yardsticks import YARDSTICKS
 
 SAME = (
     "condition",

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from harness.gate.cell import GateCell, Metric, Program
-from harness.gate.noise import NOISES
 from harness.gate.order import HEAD, block_order
 from harness.gate.suite import Suite
 from harness.gate.verdict import ALPHA, FACTOR
+from studies.gate_error_rates.noise import NOISES
 from studies.gate_error_rates.recording import BASE, CONTROL, RecordedBlock, Round
 from studies.gate_error_rates.replay import Call, Injection, calls
 

@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.errors import UserError
-from harness.gate.noise import NOISES
 from harness.gate.suite import Suite
+from studies.gate_error_rates.noise import NOISES
 from studies.gate_error_rates.rates import ConditionResult, effect_of, row
 from studies.gate_error_rates.recording import Recording
 from studies.gate_error_rates.replay import Call, Injection, calls

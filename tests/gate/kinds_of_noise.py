@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.gate.noise import NOISES
+from studies.gate_error_rates.noise import NOISES
 
 # Each kind takes many seconds. So `make test` has these three: a quiet host, neighbours that come
 # and go, and a bias by the place in a block. The slow tests have the others.

@@ -16,11 +16,11 @@ from scipy import stats
 
 from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Control, Family
-from harness.gate.noise import NOISES, Noise
 from harness.gate.order import block_order, sides
 from harness.gate.sequential import Looks, declare
 from harness.gate.verdict import CellResult, Verdict
-from harness.gate.yardsticks import mann_whitney
+from studies.gate_error_rates.noise import NOISES, Noise
+from studies.gate_error_rates.yardsticks import mann_whitney
 from tests.gate.kinds_of_noise import KINDS
 
 CELLS = [GateCell(f"cell {i}", Metric()) for i in range(8)]

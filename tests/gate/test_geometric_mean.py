@@ -12,12 +12,12 @@ from scipy import stats
 from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Family
 from harness.gate.geometric_mean import geometric_mean
-from harness.gate.noise import NOISES
 from harness.gate.order import block_order, sides
 from harness.gate.report.junit import junit
 from harness.gate.report.text import text
 from harness.gate.sequential import declare
 from harness.gate.verdict import CellDecision, CellResult, Verdict
+from studies.gate_error_rates.noise import NOISES
 from tests.gate.kinds_of_noise import KINDS
 from tests.gate.made_comparisons import comparison
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.gate.noise import NOISES, QUIET_SPREAD
+from studies.gate_error_rates.noise import NOISES, QUIET_SPREAD
 
 SHAPE = (200, 400)
 

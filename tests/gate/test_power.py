@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.gate import power
 from harness.gate.sequential import Looks, declare
+from studies.gate_error_rates import power
 
 DOCS = Path(__file__).parents[2] / "docs/explanation/gate-statistics.md"
 
 
 def table_of_the_docs() -> str:
     (shown,) = re.findall(
-        r"<!-- python -m harness.gate.power -->\n(.*?)\n<!-- end -->", DOCS.read_text(), re.DOTALL
+        r"<!-- python -m studies.gate_error_rates.power -->\n(.*?)\n<!-- end -->",
+        DOCS.read_text(),
+        re.DOTALL,
     )
     return shown.strip()
 

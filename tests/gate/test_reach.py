@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from harness.gate import power
 from harness.gate.order import BlockValues
 from harness.gate.reach import CERTAINTY, MIDDLE, UPPER, half_width, least_factor, scatter
 from harness.gate.sequential import declare
+from studies.gate_error_rates import power
 
 
 @pytest.mark.parametrize(("blocks", "level"), [(12, 0.001), (33, 0.0002)])

@@ -16,10 +16,10 @@ from scipy import stats
 
 from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Family
-from harness.gate.noise import NOISES
 from harness.gate.sequential import Looks
 from harness.gate.step import EXACT, ROUNDING_ERROR, UNKNOWN, Slack, slack, step
 from harness.gate.verdict import Verdict
+from studies.gate_error_rates.noise import NOISES
 
 FACTOR, ALPHA, BLOCKS, CALLS = 1.05, 0.01, 12, 100
 MOST = stats.binom.ppf(0.999, CALLS, ALPHA)  # calls that may be wrong, if a share ALPHA is

@@ -8,7 +8,13 @@ import random
 
 import pytest
 
-from harness.gate.yardsticks import YARDSTICKS, Yardstick, mann_whitney, mean_5_percent, welch
+from studies.gate_error_rates.yardsticks import (
+    YARDSTICKS,
+    Yardstick,
+    mann_whitney,
+    mean_5_percent,
+    welch,
+)
 
 
 def samples(centre: float, n: int = 20, seed: int = 1, spread: float = 1.0) -> list[float]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from harness import __version__
 from harness.errors import UserError
-from harness.files.checked_yaml import SCHEMAS, dotted
+from harness.files.checked_yaml import dotted, load_schema
 from harness.files.whole import write_whole
 from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
@@ -112,7 +112,7 @@ def schema_problem(document: Any) -> str | None:
     schema."""
     import jsonschema
 
-    rules = json.loads((SCHEMAS / "gate-verdict.schema.json").read_text(encoding="utf-8"))
+    rules = load_schema("gate-verdict")
     error = next(iter(jsonschema.Draft202012Validator(rules).iter_errors(document)), None)
     if error is None:
         return None

@@ -1,7 +1,9 @@
 """The width of the bounds of `decide`, and the slowdowns they find: computed for processes that
 scatter normally.
 
-    python -m harness.gate.power        prints the table of docs/explanation/gate-statistics.md
+    python -m studies.gate_error_rates.power
+
+prints the table of docs/explanation/gate-statistics.md.
 
 All widths scale with the standard deviation of the blocks, so one simulation in its units serves
 every host.
