@@ -1,6 +1,6 @@
 """Claims of the papers as data, and the check of them against the tables.
 
-  pldi17.yaml, middleware19.yaml, elb.yaml
+  pldi17.yaml, middleware19.yaml, elb.yaml, cstream.yaml
                           the claims of a paper: place, statement in our words, cells, predicate; or
                           why it cannot be tested
   claim.py                reads and checks them

@@ -102,14 +102,15 @@ def highest_over_before(runs: Sequence[RunTimeline]) -> RangedNumber:
 
 
 def switch_peak(runs: Sequence[RunTimeline]) -> RangedNumber:
-    """Highest throughput at the sinks in a period for which queues came or went, over that of a
-    run's end.
+    """Highest throughput at the sinks in a period for which queues came or went, over that of all
+    other periods.
     """
     found = []
     for run in runs:
-        switched = np.flatnonzero(np.diff(_queued(run)) != 0) + 1
-        if len(switched):
-            found.append(float(_sink(run)[switched].max() / _sink(run)[run.end].mean()))
+        switched = np.diff(_queued(run)) != 0
+        rates = _sink(run)[1:]
+        if switched.any() and not switched.all() and rates[~switched].max() > 0:
+            found.append(float(rates[switched].max() / rates[~switched].max()))
     return of_runs(found)
 
 

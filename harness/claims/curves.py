@@ -9,9 +9,10 @@ from itertools import combinations
 
 from harness.claims.evidence import WantedCell
 from harness.claims.levels import lacking
-from harness.claims.predicate import LEAST_DIFFERENCE, Predicate, PredicateOutcome, in_each
+from harness.claims.predicate import Predicate, PredicateOutcome, in_each
 from harness.claims.quantities import read
 from harness.claims.reading import (
+    LEAST_DIFFERENCE,
     Check,
     Finding,
     Missing,

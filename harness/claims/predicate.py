@@ -4,7 +4,6 @@ for all together.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,14 +12,6 @@ from typing import Protocol, TypeVar
 from harness.claims.evidence import WantedCell
 from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, RangedNumber
-from harness.files.checked_yaml import SCHEMAS
-
-LEAST_DIFFERENCE: float = json.loads((SCHEMAS / "claims.schema.json").read_text())["$defs"][
-    "least_difference"
-]["default"]
-"""Share by which numbers must differ for one to be above the other, where a claim does not say; the
-schema says why.
-"""
 
 T = TypeVar("T")
 

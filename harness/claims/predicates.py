@@ -13,7 +13,6 @@ from typing import ClassVar
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import WantedCell
 from harness.claims.predicate import (
-    LEAST_DIFFERENCE,
     ClaimKind,
     Predicate,
     PredicateOutcome,
@@ -25,10 +24,12 @@ from harness.claims.predicate import (
 )
 from harness.claims.quantities import read
 from harness.claims.reading import (
+    LEAST_DIFFERENCE,
     Check,
     Finding,
     Missing,
     RangedNumber,
+    all_of,
     allowing_together,
     every,
     greater,
@@ -248,23 +249,31 @@ class Within(Predicate):
 
 @dataclass(frozen=True)
 class Trend(Predicate):
-    """Claim that one number over another goes up, or down, from cell to cell."""
+    """Claim that one number over another goes up, or down, from cell to cell.
+
+    `at_least`: limit of the ratio in each cell; 1 where a paper speaks of a gain, or of a gap.
+    """
 
     over: Term
     under: Term
     direction: str  # rising, falling
+    at_least: float | None = None
     least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         def test(ratios: list[RangedNumber]) -> Finding:
-            return _falling(
+            goes = _falling(
                 ratios if self.direction == "falling" else ratios[::-1], self.least_difference
             )
+            if self.at_least is None:
+                return goes
+            return all_of([goes, every(_inside(ratios, self.at_least, None))])
 
         return together(cells, lambda cell: _over(self.over, self.under, cell, cells), test)
 
     def __str__(self) -> str:
-        return f"{self.over} over {self.under} is {self.direction} from cell to cell"
+        limit = "" if self.at_least is None else f", and at least {self.at_least:g}"
+        return f"{self.over} over {self.under} is {self.direction} from cell to cell{limit}"
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,12 @@ from harness.claims import adaptation, bursts, timeline
 from harness.claims.evidence import OF_POLICY, WantedCell, is_best_of, label
 from harness.claims.levels import around, lacking
 from harness.claims.reading import (
+    LEAST_DIFFERENCE,
     Missing,
     RangedNumber,
     allowing_together,
     greatest,
+    of_all,
     of_spread,
     variation,
 )
@@ -38,6 +40,10 @@ LATENCY_RESOLUTION = 1 / 32
 """Half the width of a latency's bucket, as a share of it (harness/native/histogram.hpp): a mean is
 known to that.
 """
+
+
+OF_ALL_RUNS = "_of_all_runs"
+"""Ending of the quantities that each run must have, and not the mean."""
 
 
 class FoundNumber(NamedTuple):
@@ -190,15 +196,27 @@ def best_level(cell: WantedCell, arm: str) -> FoundNumber:
 def _best(readings: Mapping[float, RangedNumber]) -> RangedNumber:
     """Return the key of the greatest number, with the range of keys that may have the greatest
     one.
+
+    If others are lower by no more than `LEAST_DIFFERENCE`, each of them may be the best.
     """
     best = max(readings, key=lambda key: readings[key].value)
+    near = [
+        key
+        for key, reading in readings.items()
+        if reading.value * (1 + LEAST_DIFFERENCE) >= readings[best].value
+    ]
     # the truly greatest one is excluded if its upper end is wrong, or the lower end of another
     wide = allowing_together(list(readings.values()), len(readings))
     allowed = dict(zip(readings, wide, strict=True))
     floor = max(reading.low for reading in allowed.values())
-    able = [key for key, reading in allowed.items() if reading.high >= floor]
+    able = near + [key for key, reading in allowed.items() if reading.high >= floor]
     return RangedNumber(
-        best, min(able), max(able), readings[best].runs, **variation(list(readings.values()))
+        best,
+        min(able),
+        max(able),
+        readings[best].runs,
+        is_open=len(near) > 1,
+        **variation(list(readings.values())),
     )
 
 
@@ -368,6 +386,19 @@ def over_time(
     return FoundNumber(name, reading)
 
 
+def over_all_runs(
+    measure: Callable[[list[timeline.RunTimeline]], RangedNumber], cell: WantedCell, arm: str
+) -> FoundNumber:
+    """Return the least and the greatest of a number of single runs: what a paper says of all runs
+    must hold for both.
+    """
+    name = cell.arm_name(arm)
+    runs = timeline.runs_of(cell.timeline, name, cell.wanted)
+    readings = [measure([run]) for run in runs]
+    parts = [part.value for reading in readings for part in (reading.parts or (reading,))]
+    return FoundNumber(name, of_all(parts, len(runs)))
+
+
 def _listed() -> list[Quantity]:
     of_rows: list[tuple[str, str, str, Callable]] = [
         ("throughput", "tuples/s", f"mean throughput at the sinks; {UNSETTLED_RULE}", throughput),
@@ -425,8 +456,15 @@ def _listed() -> list[Quantity]:
         timeline.MEASURES | bursts.MEASURES | adaptation.MEASURES
     ).items():
         meaning = " ".join((measure.__doc__ or "").split()).rstrip(".")
+        meaning = meaning[0].lower() + meaning[1:]
+        quantities.append(Quantity(name, unit, meaning, partial(over_time, measure)))
         quantities.append(
-            Quantity(name, unit, meaning[0].lower() + meaning[1:], partial(over_time, measure))
+            Quantity(
+                f"{name}{OF_ALL_RUNS}",
+                unit,
+                f"{meaning}; the least and the greatest of the runs",
+                partial(over_all_runs, measure),
+            )
         )
     return quantities
 

@@ -23,7 +23,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from harness.files.checked_yaml import load_schema
 from harness.measurement import interval
+
+LEAST_DIFFERENCE: float = load_schema("claims")["$defs"]["least_difference"]["default"]
+"""Share by which numbers must differ for one to be above the other, where a claim does not say; the
+schema says why.
+"""
 
 
 class Missing(Exception):
@@ -71,23 +77,21 @@ class RangedNumber:
     def __truediv__(self, other: RangedNumber) -> RangedNumber:
         """Return the ratio of two numbers that are not negative. Raises Missing if the divisor is
         0.
-
-        If levels are missing for one of them, the ratio may be anything.
         """
         if other.value == 0:
             raise Missing("a ratio to 0")
         low = 0.0 if math.isinf(other.high) else self.low / other.high
         high = math.inf if other.low <= 0 or math.isinf(self.high) else self.high / other.low
-        lacks = self.lacks or other.lacks
         flags = {
             **variation([self, other]),
             "is_open": self.is_open or other.is_open,
-            "lacks": lacks,
+            "lacks": self.lacks or other.lacks,
             "resolution": max(self.resolution, other.resolution),
             "is_sampled": self.is_sampled or other.is_sampled,
         }
-        ends = (0.0, math.inf) if lacks else (max(low, 0.0), high)
-        return RangedNumber(self.value / other.value, *ends, min(self.runs, other.runs), **flags)
+        return RangedNumber(
+            self.value / other.value, max(low, 0.0), high, min(self.runs, other.runs), **flags
+        )
 
 
 def variation(readings: Sequence[RangedNumber]) -> dict[str, bool]:
@@ -113,6 +117,19 @@ def of_runs(points: Sequence[float]) -> RangedNumber:
     if len(finite) == 1:
         return RangedNumber(finite[0], 0.0, math.inf)
     return RangedNumber(*interval.level_interval(finite), len(finite), is_sampled=True)
+
+
+def of_all(points: Sequence[float], runs: int) -> RangedNumber:
+    """Return the reading that reaches from the least to the greatest of what runs had, which is
+    known exactly; of one run it says nothing of others. Raises Missing if there is no number.
+    """
+    finite = [float(point) for point in points if math.isfinite(point)]
+    if not finite:
+        raise Missing("no run has such a number")
+    ends = [RangedNumber(end, end, end, runs) for end in (min(finite), max(finite))]
+    if runs < 2:
+        ends = [replace(end, low=0.0, high=math.inf) for end in ends]
+    return replace(together(*ends), is_varied=False)
 
 
 def of_spread(spread: float, runs: int) -> RangedNumber:

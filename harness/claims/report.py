@@ -31,7 +31,7 @@ LEGEND = {
     "levels of some.",
     ClaimVerdict.NOT_REPRODUCED: "it fails in one cell at least.",
     ClaimVerdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended "
-    "before it had settled, latencies are within a bucket of each other, it is about the best "
+    "before it had settled, latencies are within half a bucket of each other, it is about the best "
     "level and levels beside that are missing, or the one cell that is enough may be missing.",
     ClaimVerdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, "
     "or what it compares was measured on different CPUs.",
@@ -40,8 +40,8 @@ LEGEND = {
 
 EXPLANATION = """\
 Ranges of means over runs are 95 % intervals, and so are those of how far runs differ; of counts of
-context switches, and of the kernel's CPU time over the other, it is a factor of two, of latencies
-from the median to the 99th percentile. A claim about several arms, levels or cells is refuted only
+context switches, and of the kernel's CPU time over the other, it is a factor of two, of average
+latencies the 95 % interval of the mean. A claim about several arms, levels or cells is refuted only
 by wider intervals, which allow for all of them. One run has no interval, so a claim that rests on
 it is open, unless it is simulated: then the value decides. Ranges of simulated throughputs are the
 band: least and greatest mean over the constants of machine and software, which were varied
@@ -49,8 +49,8 @@ together, at some points of a design. The verdict tells at how many of these poi
 *Flips within the band*: not at all of them the answer is that of the nominal values. *Not varied*:
 no band for these numbers, as no constant was varied for them, or none that was varied matters to
 any of them. One number is above another if they differ by more than 2 %, or what a claim says
-instead. Latencies that differ by no more than a bucket of their histogram, 6.25 %, leave it
-open."""
+instead. Latencies that differ by no more than half a bucket of their histogram, 3.1 %, leave
+it open."""
 
 HEADINGS = ("shapes reproduced", "sizes reproduced", "flips within the band", "never settled")
 """Headings of the last columns of the summary."""

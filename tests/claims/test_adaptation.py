@@ -79,7 +79,7 @@ CLIMBS = (
         ("unsearched_climbs", 2),  # 2 and 4
         ("unsearched_gain", 1.9),
         ("highest_over_before", 78 / 76),
-        ("switch_peak", 90 / 79.5),
+        ("switch_peak", 90 / 80),
         ("thread_swing", (1.9 * 80 / 76) ** 0.5),  # of 1.9, 2, 1.05 and 1.04
         ("queue_swing", 90 / 78),  # of 3, 1.5, 1.15, 1.13 and 1
     ],

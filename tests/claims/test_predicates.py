@@ -164,6 +164,18 @@ def test_a_trend_goes_from_cell_to_cell():
     assert findings(Trend(**over, direction="rising"), *exact) == [NO]
 
 
+def test_a_gap_shrinks_only_while_there_is_one():
+    shrinks = Trend(Term("dedicated"), Term("elastic"), "falling", at_least=1)
+    for rates, finding in (((40, 30, 20), YES), ((40, 20, 5), NO), ((8, 5, 2), NO)):
+        found = cells(
+            {
+                cost: three(1, rate, 10, half=0)
+                for cost, rate in zip(("1", "100", "1000"), rates, strict=True)
+            }
+        )
+        assert findings(shrinks, *found) == [finding], rates
+
+
 def test_one_step_against_the_trend_breaks_it():
     found = cells(
         {cost: three(1, rate, 10, half=0) for cost, rate in (("1", 40), ("100", 20), ("1000", 30))}
@@ -304,16 +316,15 @@ def test_numbers_that_differ_by_less_than_the_least_difference_are_in_no_order()
 
 
 def test_what_the_best_level_brings_is_open_where_levels_beside_it_are_missing():
-    """A table over 1, 4 and 12 threads, with a peak at 6, says neither that it falls nor that it
-    does not.
+    """A table over 1, 4 and 12 threads, with a peak at 6, does not say what the peak is: only that
+    it is no lower than the best of these.
     """
-    for mean in (10, 30, 40):
+    for mean, finding in ((10, YES), (30, OPEN), (40, OPEN)):
         lacking = one_cell(
             *[arm(f"dynamic-{level}", each, half=0) for level, each in ((1, 9), (3, 30), (8, mean))]
         )
-        assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), lacking) == [OPEN], (
-            mean
-        )
+        ratio = Ratio(Term("static-8"), Term("static"), at_most=0.99)
+        assert findings(ratio, lacking) == [finding], mean
     every = [arm(f"dynamic-{level}", 10 * min(level, 10 - level), half=0) for level in range(1, 9)]
     assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), one_cell(*every)) == [
         YES

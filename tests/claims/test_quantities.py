@@ -120,6 +120,12 @@ def test_the_best_level_may_be_any_that_the_intervals_allow():
     assert found.lacks == "levels beside 4 threads are missing"
 
 
+def test_each_of_two_levels_that_are_as_good_may_be_the_best():
+    rates = dict.fromkeys(range(1, 9), 50.0) | {2: 99.0, 3: 100.0}
+    near = one_cell(*(arm(f"dynamic-{level}", rate, half=0) for level, rate in rates.items()))
+    assert read(near, "best_level", "static") == RangedNumber(3, 2, 3, 3, is_open=True)
+
+
 @pytest.mark.parametrize(
     ("levels", "lacks"),
     [

@@ -13,7 +13,7 @@ from harness.claims.quantities import QUANTITIES
 from harness.claims.reading import Finding, Missing, within
 from harness.claims.timeline import runs_of
 from harness.measurement.interval import mean_interval
-from tests.claims.made import LOCAL, XEON, arm, balanced, cell_name, one_cell, periods
+from tests.claims.made import FIG9, LOCAL, XEON, arm, balanced, cell_name, one_cell, periods
 
 WANTED = Wanted("pldi17_fig11", {"topology": "pipeline", "cost": "1"}, {})
 
@@ -44,6 +44,26 @@ def test_a_number_is_the_mean_of_its_runs_with_an_interval_that_one_run_does_not
     assert (reading.value, reading.low, reading.high, reading.runs) == (*mean_interval([8, 4]), 2)
     reading = measure("highest_level", periods([1, 8, 8]))
     assert (reading.value, reading.low, reading.high, reading.runs) == (8, 0, math.inf, 1)
+
+
+def test_what_holds_for_all_runs_holds_for_the_least_and_the_greatest_of_them():
+    cell = one_cell(
+        arm("dynamic-elastic", 1),
+        timeline=[
+            periods([1, 8, 8, 8, 8, 6], run="a", experiment=FIG9),
+            periods([1, 8, 8, 8, 8, 8], run="b", experiment=FIG9),
+        ],
+    )
+    reading = QUANTITIES["final_levels_of_all_runs"].of(cell, "elastic").reading
+    assert [part.value for part in reading.parts] == [6, 8]
+    assert within(reading, 6, 8) == Finding(True, True)
+    assert within(reading, 7, 8) == Finding(False, False), "although their mean is 7"
+
+
+def test_one_run_says_nothing_of_all_runs():
+    cell = one_cell(arm("dynamic-elastic", 1), timeline=[periods([1, 8, 8], experiment=FIG9)])
+    reading = QUANTITIES["highest_level_of_all_runs"].of(cell, "elastic").reading
+    assert within(reading, 8, 8) == Finding(True, None)
 
 
 def test_levels_of_the_end_are_within_limits_if_the_lowest_and_the_highest_are():

@@ -268,7 +268,7 @@ def test_constants_that_reach_no_arm_of_a_claim_vary_nothing(dedicated, sensitiv
 @pytest.mark.parametrize("last", [10, 30, 50])
 @pytest.mark.parametrize("venue", [XEON, LOCAL])
 def test_a_claim_about_the_best_level_is_undecided_without_the_levels_beside_it(venue, last):
-    """Whichever way it would go: over 1, 4 and 12 threads a peak at 6 is not to be seen."""
+    """Over 1, 4 and 12 threads a peak at 6 is not to be seen, unless 12 are below the others."""
     falls = Ratio(Term("static-176"), Term("static"), at_most=0.99)
     arms = [
         arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 5), (16, 30), (176, last))
@@ -276,6 +276,9 @@ def test_a_claim_about_the_best_level_is_undecided_without_the_levels_beside_it(
     [result] = evaluate(
         [claim(costs=(1,), machines=(venue.machine,), check=falls)], tables(on(venue, c1=arms))
     )
+    if last == 10:
+        assert result.verdict is ClaimVerdict.REPRODUCED
+        return
     assert result.verdict is ClaimVerdict.UNDECIDED
     best = 176 if last == 50 else 16
     assert f"beside the best, {best}" in result.why
