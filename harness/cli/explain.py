@@ -14,7 +14,7 @@ from harness.cli.lengths import UNTIL_STATIONARY
 from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.errors import UserError
 from harness.measurement.spec import Run, run_of, until_stationary
-from harness.terminal.output import say
+from harness.terminal.output import say, tell
 from harness.terminal.progress_line import ProgressLine
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _records(args: argparse.Namespace) -> list[dict[str, Any]]:
     from harness.measurement.records import read_records, write_records
 
     if args.replay is not None:
-        if args.topology is not None or args.validate or args.record is not None:
-            raise UserError("--replay makes no run: give it without a graph, --validate, --record")
+        if given := _options_of_a_run(args):
+            raise UserError(f"--replay makes no run: give it without {given[0]}")
         records = [record for record in read_records(args.replay)[0] if "time_use" in record]
         if not records:
             raise UserError(f"--replay: {args.replay} has no record of millrace explain")
@@ -121,6 +121,18 @@ def _records(args: argparse.Namespace) -> list[dict[str, Any]]:
     return records
 
 
+def _options_of_a_run(args: argparse.Namespace) -> list[str]:
+    """Return what the call gives besides a file of records and files to write: the graph first."""
+    unset = argparse.ArgumentParser()
+    add_arguments(unset)
+    given = [
+        name
+        for name, value in vars(unset.parse_args([])).items()
+        if name not in ("replay", "png", "html", "json") and getattr(args, name) != value
+    ]
+    return ["a graph" if name == "topology" else f"--{name.replace('_', '-')}" for name in given]
+
+
 def _simulated(asked: Run) -> Run:
     """Return the same run in virtual time, on the profile of this machine."""
     if asked.simulated:
@@ -131,6 +143,7 @@ def _simulated(asked: Run) -> Run:
 def _show(args: argparse.Namespace, explained: list[RunExplanation]) -> None:
     from harness.explain.report import report, side_by_side
 
+    written = tell if args.json == "-" else say  # standard output is JSON, and nothing else
     if args.json == "-":
         say(json.dumps([each.to_mapping() for each in explained]))
     else:
@@ -148,10 +161,10 @@ def _show(args: argparse.Namespace, explained: list[RunExplanation]) -> None:
         from harness.explain.picture import draw
 
         draw(explained, [Path(args.png)])
-        say(f"wrote {args.png}")
+        written(f"wrote {args.png}")
     if args.html is not None:
         from harness.explain.page import page
         from harness.files.whole import write_whole
 
         write_whole(args.html, page(explained).encode())
-        say(f"wrote {args.html}")
+        written(f"wrote {args.html}")

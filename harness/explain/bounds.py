@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from harness.explain.shares import USEFUL, OperatorShares, ThreadShares
 
 OPERATOR, SOURCE, PATH, CPUS, IN_FLIGHT = "operator", "source", "path", "CPUs", "in flight"
+SCHEDULE = "schedule"
 INTERPRETER, THREADS = "interpreter", "threads"
 
 POOL_THREAD = "scheduler thread"
@@ -51,7 +52,7 @@ def bounds_of(
         *_of_sources(operators, threads, elapsed_s, rate),
         *_of_paths(operators, rate),
         *_of_source_threads(operators, threads, elapsed_s, rate),
-        *_in_flight(operators, elapsed_s, rate),
+        *_in_flight(operators, rate),
         *_of_interpreter(operators, rate),
         _bound(
             CPUS, (), sum(operator.busy for operator in operators) / max(cpus, 1e-9), cpus, rate
@@ -102,16 +103,17 @@ def _of_sources(
     elapsed_s: float,
     rate: float | None,
 ) -> list[Bound]:
-    """A source that waits for its next tuple bounds the run fully; another one as it is busy."""
+    """A source bounds the run as it is busy. If all sources wait for the times of their next
+    tuples, these bound it fully; if one does not, the graph does not keep up with that one.
+    """
     whole_s = sum(thread.time_s for thread in threads)
-    found = []
-    for each in operators:
-        if each.kind != "source":
-            continue
-        paused = each.shares["idle"] * whole_s / elapsed_s if elapsed_s > 0.0 else 0.0
-        used = 1.0 if paused >= PACED else each.busy
-        found.append(_bound(SOURCE, (each.name,), used, 1, rate))
-    return found
+    sources = [each for each in operators if each.kind == "source"]
+    paused = elapsed_s > 0.0 and all(
+        each.shares["idle"] * whole_s >= PACED * elapsed_s for each in sources
+    )
+    if paused and sources:
+        return [_bound(SCHEDULE, tuple(each.name for each in sources), 1.0, 1, rate)]
+    return [_bound(SOURCE, (each.name,), each.busy, 1, rate) for each in sources]
 
 
 def _of_interpreter(operators: Sequence[OperatorShares], rate: float | None) -> list[Bound]:
@@ -216,27 +218,18 @@ def critical_path(operators: Sequence[OperatorShares]) -> list[OperatorShares]:
     return [by_name[name] for name in reversed(path)]
 
 
-def _in_flight(
-    operators: Sequence[OperatorShares], elapsed_s: float, rate: float | None
-) -> list[Bound]:
-    """Little's law on the critical path: no more tuples are on it than its queues hold, and each is
-    there as long as its work takes at least.
+def _in_flight(operators: Sequence[OperatorShares], rate: float | None) -> list[Bound]:
+    """Little's law on the critical path: no more tuples are on it than its queues hold, and each
+    stays at an operator as long as its work takes at least. So the work on the path at any time,
+    which is how busy its operators are together, is at most that of so many tuples.
     """
     path = critical_path(operators)
     capacities = [each.queue_capacity for each in path if each.queue_capacity is not None]
-    if not capacities or elapsed_s <= 0.0:
+    if not capacities:
         return []
     room = sum(capacities) + 1
-    path_s = sum(each.tuple_ns for each in path) / 1e9
-    return [
-        _bound(
-            IN_FLIGHT,
-            tuple(each.name for each in path),
-            path[0].tuples / elapsed_s * path_s / room,
-            room,
-            rate,
-        )
-    ]
+    used = sum(each.busy for each in path) / room
+    return [_bound(IN_FLIGHT, tuple(each.name for each in path), used, room, rate)]
 
 
 def _in_order(operators: Sequence[OperatorShares]) -> list[OperatorShares]:

@@ -16,6 +16,7 @@ LEAST_SHOWN = 0.0005  # a category with a smaller share everywhere has no column
 LIMITS = {
     "operator": "at a time",
     "source": "at a time",
+    "schedule": "at a time",
     "path": "at a time",
     "interpreter": "at a time",
     "CPUs": "CPUs",

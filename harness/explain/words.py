@@ -11,6 +11,7 @@ from harness.explain.bounds import (
     INTERPRETER,
     OPERATOR,
     POOL_THREAD,
+    SCHEDULE,
     SOURCE,
     THREADS,
     Bound,
@@ -85,7 +86,7 @@ def nearest(bounds: Sequence[Bound]) -> Bound:
         near = (bound for bound in bounds[1:] if bound.used >= DOMINATES * first.used)
         first = next(near, first)
     lock = next((bound for bound in bounds if bound.kind == INTERPRETER), None)
-    if lock is None or first.kind == SOURCE or lock.used < DOMINATES * first.used:
+    if lock is None or first.kind in (SOURCE, SCHEDULE) or lock.used < DOMINATES * first.used:
         return first
     turns = (
         bound for bound in bounds if bound.kind == OPERATOR and bound.members[0] in lock.members
@@ -158,10 +159,14 @@ def _of_bound(
     used = _percent(bound.used)
     names = _names(bound.members)
     match bound.kind:
-        case "source" if bound.used < 1.0:
+        case "source":
             rule = "it makes and sends tuples"
             return BoundWords(f"the source {names}", f"{rule} {used} of the time", rule, "")
-        case "source":
+        case "schedule" if len(bound.members) > 1:
+            rule = "they wait for the times of their next tuples"
+            keeps = f"{rule}, and the rest of the graph keeps up"
+            return BoundWords(f"the sources {names}", keeps, rule, "")
+        case "schedule":
             rule = "it waits for the time of its next tuple"
             keeps = f"{rule}, and the rest of the graph keeps up"
             return BoundWords(f"the source {names}", keeps, rule, "")

@@ -322,8 +322,10 @@ class RunLayout:
         if index < len(self.sources):
             return f"source {self.operators[self.sources[index]].name}"
         if index < self.first_scheduler:
-            port = self.queues[self.threaded[index - len(self.sources)]]
-            return f"port thread of {self.operators[port.operator].name}"
+            queue = self.queues[self.threaded[index - len(self.sources)]]
+            name, port = self.input_ports[queue.port]
+            alone = sum(self.queues[each].operator == queue.operator for each in self.threaded) == 1
+            return f"port thread of {name}" + ("" if alone else f"[{port}]")
         return f"scheduler thread {index - self.first_scheduler}"
 
 

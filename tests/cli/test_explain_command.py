@@ -60,8 +60,9 @@ def test_json_has_every_number(made):
     assert explained["bounds"][0]["used"] == max(bound["used"] for bound in explained["bounds"])
 
 
-def test_json_can_go_to_standard_output_alone(made, capsys):
-    main(["explain", "--replay", str(made["record"]), "--json", "-"])
+def test_json_can_go_to_standard_output_alone(made, capsys, tmp_path):
+    page = ["--html", str(tmp_path / "a.html")]
+    main(["explain", "--replay", str(made["record"]), "--json", "-", *page])
     assert json.loads(capsys.readouterr().out)[0]["simulated"] is True
 
 
@@ -77,7 +78,8 @@ def test_pictures_are_written(made):
     ("words", "said"),
     [
         ([], "name a topology or a graph file"),
-        (["pipeline", "--replay", "x.jsonl"], "--replay makes no run"),
+        (["pipeline", "--replay", "x.jsonl"], "--replay makes no run: give it without a graph"),
+        (["--replay", "x.jsonl", "--threads", "2"], "give it without --threads"),
         ([*RUN[1:], *SHORT, "--validate"], "--validate compares with a measured run"),
     ],
 )

@@ -138,8 +138,51 @@ def test_a_source_that_waits_for_its_next_tuple_bounds_the_run():
             [thread("source source", ("make", "source", 0.1), ("pause", "source", 0.9))],
         )
     )
-    assert told.bounds[0].kind == "source"
+    assert told.bounds[0].kind == "schedule"
     assert "waits for the time of its next tuple" in told.headline
+
+
+def test_a_slow_source_does_not_hide_an_operator_that_does_not_keep_up_with_another_source():
+    operators = [
+        operator("data", "source"),
+        operator("config", "source"),
+        operator("parse", queue_capacity=100, behind=["data", "config"]),
+    ]
+    waits = thread("source config", ("make", "config", 0.01), ("pause", "config", 0.99))
+    busy = [
+        thread("source data", ("make", "data", 0.1), ("room", "parse", 0.9)),
+        thread("port thread of parse", ("work", "parse", 0.97), ("tuples", "parse", 0.03)),
+    ]
+    told = explain(record(operators, [waits, *busy]))
+    assert (told.bounds[0].kind, told.bounds[0].members) == ("operator", ("parse",))
+    both_wait = [waits, thread("source data", ("make", "data", 0.1), ("pause", "data", 0.9))]
+    told = explain(record(operators, both_wait))
+    assert told.headline == (
+        "bound by the sources `data` > `config`: they wait for the times of their next tuples, and "
+        "the rest of the graph keeps up"
+    )
+
+
+def test_long_queues_do_not_bound_a_path_whose_filter_passes_few_tuples():
+    """The source sends 10 M tuples/s, of which 1,000 come to an operator of 0.9 ms."""
+    operators = chain(
+        operator("filter", tuples=10_000_000), operator("heavy", tuples=1000), queue_capacity=1000
+    )
+    told = explain(
+        record(
+            operators,
+            [
+                thread("source source", ("make", "source", 0.5), ("room", "filter", 0.5)),
+                thread("port thread of filter", ("work", "filter", 0.5), ("tuples", "filter", 0.5)),
+                thread("port thread of heavy", ("work", "heavy", 0.9), ("tuples", "heavy", 0.1)),
+            ],
+            rate=1000.0,
+            cpus=8.0,
+        )
+    )
+    assert (told.bounds[0].kind, told.bounds[0].members) == ("operator", ("heavy",))
+    in_flight = next(each for each in told.bounds if each.kind == "in flight")
+    assert in_flight.used == pytest.approx((0.5 + 0.5 + 0.9) / 2001)
 
 
 def test_a_source_that_makes_tuples_all_the_time_bounds_the_run():

@@ -73,7 +73,7 @@ def test_a_lock_bounds_sources_that_share_an_operator():
 
 def test_a_slow_source_bounds_the_run():
     told, _ = explained(pipeline([CHEAP] * 2, rate=100_000.0), Dynamic(threads=2), **VIRTUAL)
-    assert told.bounds[0].kind == "source"
+    assert told.bounds[0].kind == "schedule"
     assert "waits for the time of its next tuple" in told.headline
 
 
@@ -192,7 +192,7 @@ def test_real_threads_wait_for_the_lock_of_a_shared_operator():
 @pytest.mark.heavy
 def test_a_real_source_waits_for_its_next_tuple():
     told, _ = explained(pipeline([CHEAP], rate=2000.0), Dynamic(threads=1), "", **REAL)
-    assert told.bounds[0].kind == "source"
+    assert told.bounds[0].kind == "schedule"
     (source,) = (thread for thread in told.threads if thread.name == "source source")
     with_cpu = 1.0 - source.shares["stolen"] - source.shares["no CPU"]
     assert source.shares["idle"] >= 0.3 * with_cpu

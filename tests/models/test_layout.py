@@ -101,6 +101,8 @@ def test_threads_are_those_of_sources_then_of_ports_then_of_the_pool():
         "source second",
         "port thread of head",
     ]
+    names = [layout.thread_name(index) for index in range(layout.most_threads)]
+    assert len(set(names)) == len(names)
     layout = laid_out(diamond(), Dynamic(3))
     assert (layout.first_scheduler, layout.most_threads, layout.pool_threads) == (2, 2 + 1024, 3)
     assert [layout.thread_name(index) for index in (1, 2, 4)] == [
