@@ -46,8 +46,8 @@ def _to_best(contest: Contest, arm: Contender) -> float:
 class Advice:
     """Findings. `ranked`: all arms that are worth a run; `screenings`: those that were run;
     `baseline`: the arm that gains are over. `rests_on`: sentences. `terms`: options of `millrace
-    run` that say where the arms ran and what was drawn at random; `profiles`: explained runs of
-    models with their defaults, by arm.
+    run` that say where the arms ran and what was drawn at random; `compare_terms`: further ones of
+    `millrace compare`; `profiles`: explained runs of models with their defaults, by arm.
     """
 
     subject: str  # the word that names the graph
@@ -59,6 +59,7 @@ class Advice:
     baseline: str
     rests_on: Sequence[str] = ()
     terms: Sequence[str] = ()
+    compare_terms: Sequence[str] = ()
     profiles: Mapping[str, RunExplanation] = field(default_factory=dict)
 
     @property
@@ -73,10 +74,16 @@ class Advice:
 
     @property
     def gain(self) -> ArmRatio | None:
-        """Its ratio to the baseline, with an interval; None if it is the baseline."""
+        """Ratio of the best arm to the baseline, with an interval for any of those that may be the
+        best; None if the baseline is the arm to use.
+        """
         if self.arm.name == self.baseline:
             return None
-        return self.final.standing.ratio(self.arm.name, self.baseline)
+        return self.over(next(arm for arm in self.final.contenders if arm.name == self.baseline))
+
+    def over(self, other: Contender) -> ArmRatio:
+        """Return the ratio of the best arm to another one of the last."""
+        return self.final.to_best(other).inverse
 
     @property
     def contests(self) -> list[Contest]:
@@ -127,7 +134,7 @@ class Advice:
         if len(arms) < 2:
             arms = final.leaders[:2]
         options = [word for arm in arms for word in option_of(arm.name, arm.run.model)]
-        words = [*self._of_graph("compare"), *options, *self.terms]
+        words = [*self._of_graph("compare"), *options, *self.terms, *self.compare_terms]
         return f"{shlex.join(words)} --budget {budget_text(needed_s)}"
 
     def _of_graph(self, command: str) -> list[str]:
@@ -175,10 +182,7 @@ def certainty_parts(advice: Advice) -> tuple[str, str]:
         return "unknown", why
     if not others:
         return "no other arm ran correctly, so nothing is compared", ""
-    comparisons = [
-        f"{ratio_text(final.standing.ratio(arm.name, other.name), what)} {other.words}"
-        for other in others
-    ]
+    comparisons = [f"{ratio_text(advice.over(other), what)} {other.words}" for other in others]
     found = f"it is {listed(comparisons)}"
     if not advice.rivals:
         return f"certain at 95 % among the last {len(others) + 1} arms", found
@@ -207,7 +211,7 @@ def to_mapping(advice: Advice, words: Sequence[str], bound: str | None, why: str
             "arm": trial.arm.name,
             "options": shlex.join(option_of(trial.arm.name, trial.arm.run.model)),
             "words": trial.arm.words,
-            "bound_per_s": found.bound_per_s if found else None,
+            "bound_per_s": _finite(found.bound_per_s) if found else None,
             "to_best": trial.to_best or None,
             "runs": trial.runs,
             "left_out_in_round": trial.left_out_in_round,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from harness.advise.advice import Advice
@@ -41,8 +41,8 @@ are taken for the operators' own."""
 class Asked:
     """Graph and terms of an advice. `word` names the graph for the user, `given` are its parameters
     as text; `by`: None if the graph decides; `place_words`: options of `millrace run` that say
-    where the arms run; `rests_on`: sentences; `baseline`: the arm that gains are over, if one was
-    named.
+    where the arms run, `compare_words` further ones of `millrace compare`; `rests_on`: sentences;
+    `baseline`: the arm that gains are over, if one was named.
     """
 
     word: str
@@ -53,6 +53,7 @@ class Asked:
     budget_s: float
     by: By | None = None
     place_words: Sequence[str] = ()
+    compare_words: Sequence[str] = ()
     rests_on: tuple[str, ...] = ()
     baseline: Arm | None = None
 
@@ -92,7 +93,7 @@ class Adviser:
         self._offered = offered_per_s(asked.graph)
         self._by = asked.by or (By.THROUGHPUT if self._offered is None else By.LATENCY)
         self._left_s = asked.budget_s
-        self._run_s = 0.0  # that a run takes, about
+        self._run_s = 0.0  # that a run takes, about, with the one at full speed if it has one
         self._unsettled: dict[str, Contender] = {}  # simulated arms that do not become stationary
 
     def advise(self) -> Advice:
@@ -104,14 +105,14 @@ class Adviser:
         if asked.baseline is None:
             baseline = next(arm for arm in profiles.contenders if arm.explained is not None)
         else:
-            baseline = asked.made(asked.baseline)
+            baseline = self._baseline(asked.baseline, ranked)
         found = self._by_law(costs)
         reserve_s = (1.0 - 2.0 * SCREENING) * self._left_s  # for the last comparison
         count = arms_for(self._left_s, self._run_s, len(ranked))
-        arms = [*self._made([*found, *choose(ranked, count)]), baseline]
+        arms = [baseline, *self._made([*found, *choose(ranked, count)])]
         screenings = [self._screened(arms, SCREENING * self._left_s, "halving of {} arms")]
         self._climb(screenings, ranked, reserve_s)
-        final = self._contest([*screenings[-1].last, baseline], explains=True)
+        final = self._contest([baseline, *screenings[-1].last], explains=True)
         self._audience.begin(final, f"the last {len(final.contenders)} arms")
         if len(final.contenders) > 1:
             final.budget_s = self._left_s
@@ -135,6 +136,7 @@ class Adviser:
             baseline.name,
             tuple(self._rests_on(screenings, final)),
             asked.place_words,
+            asked.compare_words,
             {
                 arm.name: explain(arm.explained)
                 for arm in profiles.contenders
@@ -152,10 +154,24 @@ class Adviser:
         contest = self._contest(contenders)
         self._explain(contest, f"profile of {len(contenders)} models")
         self._run_s = contest.elapsed_s / len(contenders)
+        if self._offered is not None:
+            self._run_s *= 2.0  # each has another one at full speed
         if all(arm.explained is None for arm in contest.contenders):
             failed = [f"{arm.name}: {arm.failure}" for arm in contest.contenders if arm.failure]
             raise RunFailed("; ".join(failed) or "the budget is too short for a run")
         return contest
+
+    def _baseline(self, named: Arm, ranked: Sequence[Candidate]) -> Contender:
+        """Return the arm that gains are over. Names leave out some options, so it gets a name of
+        its own if another arm has its name.
+        """
+        made = self._asked.made(named)
+        if any(
+            each.arm.name == made.name and f"{each.arm.model}" != f"{made.run.model}"
+            for each in ranked
+        ):
+            made = self._asked.made(replace(named, name=f"{made.name}-baseline"))
+        return made
 
     def _explain(self, contest: Contest, step: str) -> None:
         self._audience.begin(contest, step)
@@ -246,8 +262,8 @@ class Adviser:
     # -- contests ----------------------------------------------------------------------------------
 
     def _contest(self, contenders: Iterable[Contender], explains: bool = False) -> Contest:
-        """Return a contest of arms without runs, each setting once. How long a run takes is
-        kept.
+        """Return a contest of arms without runs, each setting once, under the name that comes
+        first. How long a run takes is kept.
         """
         found: dict[str, Contender] = {}
         for arm in contenders:

@@ -69,11 +69,11 @@ def costs_of(runs: Mapping[str, RunExplanation], plain: str) -> GraphCosts:
     taken for the operators' own.
     """
     shares = _in_order(runs[plain].operators)
-    sent = sum(each.tuples for each in shares if each.kind == "source")
+    sent = sum(each.tuples for each in shares if not each.behind)
     operators = {
         each.name: OperatorCost(
             each.name,
-            each.kind == "source",
+            not each.behind,
             each.tuples / sent if sent else 0.0,
             each.tuple_ns if each.queue_capacity is None else each.work_ns or 0.0,
             each.behind,

@@ -45,7 +45,8 @@ class Screening:
                 for _ in range(2 ** (self.rounds - 1)):
                     if contest.ended is None and len(contest.leaders) > FINALISTS:
                         contest.run_block(execute, audience)
-                contest.narrow(max(FINALISTS, math.ceil(len(before) / 2)))
+                if contest.blocks:
+                    contest.narrow(max(FINALISTS, math.ceil(len(before) / 2)))
                 names = {arm.name for arm in contest.leaders}
                 self.left_out |= {arm.name: self.rounds for arm in before if arm.name not in names}
         self.last = _ranked(contest)[:FINALISTS]

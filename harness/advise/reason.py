@@ -38,15 +38,17 @@ def _takes_turns(advice: Advice) -> bool:
 
 
 def _of_costs(advice: Advice) -> str:
-    """Say why no other arm was faster."""
+    """Say why no other arm was found to be faster."""
     costs = advice.costs
-    work = f"all operators together take {time_ns(costs.total_ns)} ns a tuple"
+    found = "No other arm was found to be faster: " if advice.final.blocks else ""
+    work = f"{found}all operators together take {time_ns(costs.total_ns)} ns a tuple"
+    work = work[0].upper() + work[1:]
     if _takes_turns(advice):
-        return f"No other arm was faster: {work}, most of it with the interpreter's lock"
+        return f"{work}, most of it with the interpreter's lock"
     hops = [each for name, each in costs.hop_ns.items() if name != Manual.name]
     if not hops:
-        return f"No other arm was faster: {work}"
-    return f"No other arm was faster: {work}, and a queue takes {time_ns(min(hops))} ns of each"
+        return work
+    return f"{work}, and a queue takes {time_ns(min(hops))} ns of each"
 
 
 def _does(model: Model) -> str:

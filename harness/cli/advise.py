@@ -142,7 +142,15 @@ def _asked(args: argparse.Namespace) -> Asked:
     subject = find_subject(word, given, args.seed)
     by = By(args.by) if args.by else None
     asked = Asked(
-        word, given, subject, graph_of(subject, terms), terms, args.budget, by, terms_of(args)
+        word,
+        given,
+        subject,
+        graph_of(subject, terms),
+        terms,
+        args.budget,
+        by,
+        terms_of(args),
+        compare_terms_of(args),
     )
     if args.baseline is None:
         return asked
@@ -214,6 +222,18 @@ def terms_of(args: argparse.Namespace) -> list[str]:
         words += [flag, f"{value}"] if value else []
     for assignment in args.set_constant:
         words += ["--set-constant", assignment]
+    return words
+
+
+def compare_terms_of(args: argparse.Namespace) -> list[str]:
+    """Return the other options of a call that `millrace compare` needs to ask the same."""
+    words = []
+    for flag, value in (
+        ("--by", args.by),
+        ("--duration", args.duration),
+        ("--profile", args.profile),
+    ):
+        words += [flag, f"{value}"] if value is not None else []
     return words
 
 

@@ -50,8 +50,9 @@ more. A live table shows each arm's ratio to the best one, and the last line say
   dynamic with 2 threads is 1.53 times as fast as manual [1.41, 1.66]; dedicated cannot be
   distinguished from it
 
-All that a call says holds together with 95 %, however many arms it has, however often it looks at
-its numbers, and although the best arm is chosen by them (docs/how-to/compare.md). Runs come in
+All that a call says of the best arm, and of how far others are from it, holds together with 95 %,
+however many arms it has, however often it looks at its numbers, and although the best arm is chosen
+by them (docs/how-to/compare.md). Intervals of throughput are those of the arm alone. Runs come in
 blocks of two of each arm; three or four blocks are the least that can decide.
 
 Without --model and --peer, all models that can run the graph are compared. An arm is
@@ -180,11 +181,12 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
     choices = list(product(*swept.values()))
     for values in choices:
         subject = find_subject(args.topology, dict(zip(swept, values, strict=True)), args.seed)
-        graph = graph_of(subject, terms)
+        graph, profiled = graph_of(subject, terms), terms
+        # costs may depend on the parameters, so each combination has a profile of its own
         if profile := profile_of_asked(args, place, subject, graph, tell_waiting):
-            terms = replace(terms, profile=profile)
-            graph = graph_of(subject, terms)
-        runs = [(arm, words, terms.run_of(arm, subject)) for arm, words in arms]
+            profiled = replace(terms, profile=profile)
+            graph = graph_of(subject, profiled)
+        runs = [(arm, words, profiled.run_of(arm, subject)) for arm, words in arms]
         contenders = list(_contenders(runs, graph, bool(args.model or args.peer)))
         if len(contenders) < 2:
             raise UserError(f"two arms at least must be able to run {args.topology!r}")
@@ -297,10 +299,10 @@ def _report(args: argparse.Namespace, contests: Sequence[Contest]) -> None:
             say(text.rstrip("\n"))
         else:
             write_whole(args.output, text.encode())
-    if args.html is not None or args.png is not None:
-        _draw(args, contests)
     if args.export is None or args.output is not None:
         say("\n".join(report.lines_of(contests)))
+    if args.html is not None or args.png is not None:
+        _draw(args, contests)
 
 
 def _draw(args: argparse.Namespace, contests: Sequence[Contest]) -> None:

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from harness.compare.standing import SAME, UNKNOWN, ArmRatio, Standing
 from harness.gate.order import PAIRS
 from harness.measurement.interval import FEWEST_FOR_INTERVAL, mean_interval
+from harness.measurement.latency import BUCKET_WIDTH
 from harness.measurement.lock import measuring_clock
 from harness.measurement.records import rare_results, rate_of
 from harness.measurement.spec import PeerModel, Run
@@ -142,7 +143,8 @@ class Contest:
     def __post_init__(self) -> None:
         names = [each.name for each in self.contenders]
         latency = self.by is By.LATENCY
-        self.standing = Standing(names, self.alpha, latency, exact=self.simulated)
+        bucket = BUCKET_WIDTH if latency else 0.0
+        self.standing = Standing(names, self.alpha, latency, self.simulated, bucket)
         self._draw = random.Random(self.seed)
         self._leaders = names
 
@@ -244,8 +246,11 @@ class Contest:
             audience.ran()
 
     def _has_time_for(self, arm: Contender) -> bool:
-        """Return True if the budget has time for a run, and end the comparison otherwise."""
-        if self.elapsed_s + (arm.longest_s or ESTIMATED_RUN_S) <= self.budget_s:
+        """Return True if the budget has time for a run, and end the comparison otherwise. Nobody
+        knows how long the first one takes, so there always is.
+        """
+        first = all(each.longest_s == 0.0 for each in self.contenders)
+        if first or self.elapsed_s + (arm.longest_s or ESTIMATED_RUN_S) <= self.budget_s:
             return True
         self.ended = ContestEnd.BUDGET
         return False
@@ -310,7 +315,7 @@ class Contest:
             else:
                 arm.unsettled, arm.unsettled_help = _length_of(run, record), _help_of(run, record)
         elif value is None:
-            arm.failure = "no tuple arrived in the measured window"
+            arm.failure = "no tuple arrived in the measured window; --duration makes it longer"
         return record, value
 
 

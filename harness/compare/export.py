@@ -68,12 +68,18 @@ def row_of(contest: Contest, arm: Contender) -> Row:
 
 
 def as_csv(contests: Sequence[Contest]) -> str:
-    """Return one line for each arm, with its parameters."""
-    rows = [
-        {"graph": contest.title, **contest.parameters, **row_of(contest, arm)}
-        for contest in contests
-        for arm in in_order(contest)
-    ]
+    """Return one line for each arm, with its parameters. A parameter with the name of another
+    column has `parameter_` before it.
+    """
+    rows = []
+    for contest in contests:
+        for arm in in_order(contest):
+            row = {"graph": contest.title, **row_of(contest, arm)}
+            given = {
+                f"parameter_{name}" if name in row else name: value
+                for name, value in contest.parameters.items()
+            }
+            rows.append({"graph": contest.title, **given, **row})
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()

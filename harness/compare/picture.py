@@ -57,8 +57,8 @@ def _draw(axes: Axes, contest: Contest) -> None:
             continue
         axes.barh(place, ratio.estimate, color=color, height=0.6)
         if ratio.low > 0.0 and ratio.high < math.inf and ratio.low < ratio.high:
-            ends = [[ratio.estimate - ratio.low], [ratio.high - ratio.estimate]]
-            axes.errorbar(ratio.estimate, place, xerr=ends, color=style.INK, linewidth=1.2)
+            # a later estimate may lie outside the interval, which never widens
+            axes.plot([ratio.low, ratio.high], [place, place], color=style.INK, linewidth=1.2)
         said = axes.annotate(
             f" {ratio.estimate:.2f}",
             (0.0, place),

@@ -66,8 +66,9 @@ def looks_of(arms: int, alpha: float) -> Looks:
 class Pairing:
     """Evidence about one pair of arms. Costs are logs of values, so that more is worse."""
 
-    def __init__(self, looks: Looks, level: float, sign: float, exact: bool) -> None:
+    def __init__(self, looks: Looks, level: float, sign: float, exact: bool, bucket: float) -> None:
         self._level, self._sign, self._exact = level, sign, exact
+        self._bucket = math.log1p(bucket)
         self._one: list[float] = []
         self._other: list[float] = []
         self._evidence = Evidence(looks, self._slack)
@@ -114,7 +115,8 @@ class Pairing:
         return self._sign * math.log(values[0]), self._sign * math.log(values[1])
 
     def _slack(self) -> Slack:
-        return EXACT if self._exact else slack(self._one, self._other, by_difference=False)
+        found = EXACT if self._exact else slack(self._one, self._other, by_difference=False)
+        return Slack(max(found.differs, self._bucket), max(found.same, self._bucket))
 
 
 class Standing:
@@ -128,14 +130,17 @@ class Standing:
         alpha: float = ALPHA,
         lower_is_better: bool = False,
         exact: bool = False,
+        bucket: float = 0.0,
     ) -> None:
-        """`exact`: values are not rounded to steps, and may be equal, as those of simulations."""
+        """`exact`: values are not rounded to steps, and may be equal, as those of simulations;
+        `bucket`: width of the buckets that they were counted in, as a share of them.
+        """
         self.looks = looks_of(len(arms), alpha)
         self.lower_is_better = lower_is_better
         level = level_of_pair(len(arms), alpha)
         sign = 1.0 if lower_is_better else -1.0
         self._pairings = {
-            pair: Pairing(self.looks, level, sign, exact) for pair in combinations(arms, 2)
+            pair: Pairing(self.looks, level, sign, exact, bucket) for pair in combinations(arms, 2)
         }
 
     def add(self, block: Mapping[str, Pair]) -> None:

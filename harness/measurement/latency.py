@@ -12,6 +12,9 @@ from collections.abc import Sequence
 
 from harness.measurement.record.declaration import PERCENTILES
 
+BUCKET_WIDTH = 1 / 16
+"""Width of a bucket, as a share of its lower end, at most (harness/native/histogram.hpp)."""
+
 
 def add_histograms(histograms: Sequence[Sequence[int]]) -> list[int]:
     """Return the sum of histograms of the same buckets."""

@@ -115,3 +115,24 @@ def test_an_arm_that_is_not_stationary_stays_so_in_the_next_contest_with_the_rea
 def test_a_climb_keeps_within_the_budget():
     best, ran = climbed(hill, POOLS[:2], budget_s=6.0)
     assert (best.threads, best.replicas) == (1, 2) and len(ran) == 2
+
+
+def test_the_baseline_keeps_its_name_among_arms_with_its_settings():
+    subject = find_subject("pipeline", {"operators": "3", "cost": "100"}, 0)
+    asked = Asked(
+        "pipeline",
+        {},
+        subject,
+        graph_of(subject, terms := RunTerms(find_place("cstream"), "advise", 0.002)),
+        terms,
+        10.0,
+    )
+    adviser = Adviser(asked, Silently())
+    same = adviser._baseline(Arm("today", Dynamic(2)), OTHERS)
+    contest = adviser._contest([same, *(asked.made(each.arm) for each in OTHERS)])
+    names = [arm.name for arm in contest.contenders]
+    assert names == ["today", "dynamic-1", "dynamic-4", "dynamic-8", "dynamic-12"]
+    other = adviser._baseline(Arm("dynamic-2", Dynamic(2, queue_capacity=64)), OTHERS)
+    contest = adviser._contest([other, *(asked.made(each.arm) for each in OTHERS)])
+    names = [arm.name for arm in contest.contenders]
+    assert names == ["dynamic-2-baseline", *(each.arm.name for each in OTHERS)]

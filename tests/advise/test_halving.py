@@ -55,6 +55,13 @@ def test_a_budget_for_no_block_ranks_by_what_there_is():
     assert len(last) == 2 and all(arm.records for arm in last)
 
 
+def test_a_budget_for_no_block_leaves_no_arm_out_by_its_place_in_the_list():
+    host = Host(TRUTH)
+    screening = Screening(contest(host, budget_s=10.0))
+    screening.halve(host.execute, Silent())
+    assert screening.left_out == {}
+
+
 @pytest.mark.parametrize(("budget_s", "arms"), [(10.0, 4), (200.0, 11), (1e6, 30)])
 def test_a_longer_budget_tries_more_arms(budget_s, arms):
     assert arms_for(budget_s, 1.0, 30) == pytest.approx(arms, abs=3)

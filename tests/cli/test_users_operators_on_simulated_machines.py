@@ -1,6 +1,7 @@
 """Operators that call functions run on simulated machines with the costs of a profile."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -124,6 +125,21 @@ def test_the_profile_command_writes_what_the_others_read(here, capsys):
     arms = ["--model", "manual", "--model", "dedicated"]
     assert main(["compare", "untyped.py", "--machine", MACHINE, *words, *arms]) == 0
     assert "simulated on cstream" in capsys.readouterr().out
+
+
+def test_each_value_of_a_parameter_is_simulated_with_a_profile_of_its_own(here, monkeypatch):
+    """Operators of the second value take ten times as long."""
+    (here / "costly.py").write_text(UNTYPED.replace("graph():", "graph(cost=1):"))
+    profiles = iter((COSTS, replace(COSTS, cost_ns=(10.0, 200_000.0, 10.0))))
+    monkeypatch.setattr(profiling, "profile", lambda graph: next(profiles))
+    words = ["--machine", MACHINE, "--set", "cost=1,10", "--budget", "20s", "--duration", "0.5"]
+    arms = ["--model", "manual", "--model", "dedicated"]
+    assert (
+        main(["compare", "costly.py", *words, *arms, "--export", "json", "-o", "found.json"]) == 0
+    )
+    one, ten = json.loads((here / "found.json").read_text())
+    rates = [each["arms"][0]["tuples_per_s"] for each in (one, ten)]
+    assert rates[0] / rates[1] == pytest.approx(10, rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -332,6 +332,13 @@ def test_each_format_holds_each_arm():
         assert ("a\\_1" if kind == "latex" else "a_1") in text, kind
 
 
+def test_a_parameter_with_the_name_of_a_column_has_a_column_of_its_own():
+    made, _ = compared({"a": 100.0, "b": 150.0})
+    made.parameters = {"threads": 4, "cost": 1}
+    best, _ = csv.DictReader(io.StringIO(export([made], "csv")))
+    assert (best["parameter_threads"], best["threads"], best["cost"]) == ("4", "3", "1")
+
+
 def test_csv_and_json_hold_the_numbers_unrounded():
     made, _ = compared({"a": 1.0, "b": 2.0})
     (best, worse) = csv.DictReader(io.StringIO(export([made], "csv")))

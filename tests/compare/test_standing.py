@@ -128,6 +128,19 @@ def test_less_is_better_for_latencies():
     assert standing.ratio("b", "a").estimate == pytest.approx(0.5, rel=0.01)
 
 
+def test_values_from_buckets_differ_only_if_they_are_a_bucket_apart():
+    """All runs of one arm are below the border of two buckets, all of the other above it."""
+    for exact in (False, True):
+        options = {"lower_is_better": True, "bucket": 1 / 16, "exact": exact}
+        near = filled({"a": 1.0, "b": 1.0625}, **options)
+        assert set(near.leaders(["a", "b"])) == {"a", "b"}
+        assert near.ratio("a", "b").low <= 1.0
+        apart = filled({"a": 1.0, "b": 1.2}, **options)
+        assert apart.leaders(["a", "b"]) == ["a"]
+        ratio = apart.ratio("a", "b")
+        assert ratio.low <= 1.2 / 1.0625 and ratio.high >= 1.2 * 1.0625
+
+
 def test_ratios_and_their_ends_turn_round_with_the_pair():
     standing = filled({"a": 1.0, "b": 1.5})
     one, other = standing.ratio("a", "b"), standing.ratio("b", "a")
