@@ -17,7 +17,7 @@ from harness.terminal.output import say, tell
 
 if TYPE_CHECKING:
     from harness.experiments.config import Config
-    from harness.experiments.experiment import Experiment
+    from harness.experiments.experiment import Block, Experiment
 
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
@@ -127,7 +127,11 @@ def run(args: argparse.Namespace) -> int:
     from harness.workflow.progress import NAME, Progress, register
 
     hold_lock()
-    progress = Progress(config, allowed_cpus() if args.jobs == "all" else int(args.jobs))
+    progress = Progress(
+        config,
+        _due(config, _made(config, wanted)),
+        allowed_cpus() if args.jobs == "all" else int(args.jobs),
+    )
     register(progress)
     common += ["--logger", NAME]
     with progress:
@@ -226,6 +230,24 @@ def _shown(config: Config, targets: list[str]) -> list[Experiment]:
     ]
 
 
+def _records(config: Config, targets: list[str]) -> list[tuple[Block, str]]:
+    """Return the blocks behind the targets, each with the file of its records."""
+    shown = {each.name for each in _shown(config, targets)}
+    files = (
+        (block, config.records(block.experiment, block.stem))
+        for each in config.experiments
+        for block in each.blocks()
+    )
+    return [(block, name) for block, name in files if block.experiment in shown or name in targets]
+
+
+def _due(config: Config, targets: list[str]) -> list[Block]:
+    """Return the blocks behind the targets that are out of date."""
+    from harness.experiments.up_to_date import why_due
+
+    return [block for block, name in _records(config, targets) if why_due(block, Path(name))]
+
+
 def _unusable(config: Config, targets: list[str]) -> list[str]:
     """Return the records behind the targets that do not match the settings of their block, as for
     `sweep`.
@@ -235,12 +257,10 @@ def _unusable(config: Config, targets: list[str]) -> list[str]:
     """
     from harness.experiments.up_to_date import DAMAGED, problem_of
 
-    shown = {each.name for each in _shown(config, targets)}
     unusable: list[str] = []
     damaged = 0
-    for block in (block for each in config.experiments for block in each.blocks()):
-        name = config.records(block.experiment, block.stem)
-        if (block.experiment in shown or name in targets) and Path(name).exists():
+    for block, name in _records(config, targets):
+        if Path(name).exists():
             problem = problem_of(block, Path(name))
             if problem is not None:
                 unusable.append(name)

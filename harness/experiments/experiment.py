@@ -19,15 +19,11 @@ from harness.machines.place import Place
 from harness.measurement.block import Narrowing
 from harness.measurement.spec import PERIOD_S, PeerModel, Run
 from harness.models import Model
+from harness.peers import find_peer
 
 RUN_OVERHEAD_S = 0.7
 """Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core
 VM. For estimates only.
-"""
-
-PEER_OVERHEAD_S = 3.0
-"""Seconds that a run of a peer takes besides its window: virtual machines start, and compile. For
-estimates only.
 """
 
 ADAPTATION_ESTIMATE = 20
@@ -148,13 +144,10 @@ class Block:
             return SIMULATION_OVERHEAD_S + SETTLING_SHARE * self.events / EVENTS_A_SECOND
         adaptation_s = self._adaptation_s(arm) if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
-        overhead_s = (
-            SIMULATION_OVERHEAD_S
-            if self.place.simulated
-            else PEER_OVERHEAD_S
-            if isinstance(arm.model, PeerModel)
-            else RUN_OVERHEAD_S
-        )
+        overhead_s = SIMULATION_OVERHEAD_S if self.place.simulated else RUN_OVERHEAD_S
+        if isinstance(arm.model, PeerModel):
+            # a virtual machine starts and stops in about as long as its compiler is given
+            overhead_s += 2 * find_peer(arm.model.name).warmup_s
         return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
 
     def _adaptation_s(self, arm: Arm) -> float:

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from harness.experiments.config import Config, clock
 from harness.experiments.effort import BENCHES_S, DRAWING_S, SPARK_START_S, TABLES_S
+from harness.experiments.experiment import Block
 from harness.terminal.overwritten_line import OverwrittenLine
 
 NAME = "millrace"
@@ -55,9 +57,9 @@ TERMINATED = "Will exit after finishing currently running jobs"  # SIGTERM
 
 
 class Progress(OverwrittenLine):
-    """State of one workflow run, updated by Snakemake's log records."""
+    """State of a workflow run, updated by Snakemake's log records. `blocks`: those it makes."""
 
-    def __init__(self, config: Config, cores: int = 1) -> None:
+    def __init__(self, config: Config, blocks: Iterable[Block], cores: int = 1) -> None:
         super().__init__()
         self.interrupted = False
         self.terminated = False  # by SIGTERM, not Ctrl-C
@@ -67,7 +69,7 @@ class Progress(OverwrittenLine):
         }
         # by target; unfinished blocks only
         self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}
-        for block in (block for each in config.experiments for block in each.blocks()):
+        for block in blocks:
             rule = "simulate" if block.place.simulated else "measure"
             self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
         self._doubt_s = {
@@ -205,7 +207,7 @@ class Progress(OverwrittenLine):
 
         Blocks differ by a factor of hundreds, so the times of finished blocks do not predict the
         mean of the others. The first few may be those with the worst estimates, so they say little
-        about the ratio. Blocks that were up to date before are not known here: they count as left.
+        about the ratio.
         """
         left_s = self._blocks_s[rule].values()
         doubt_s = self._doubt_s[rule]

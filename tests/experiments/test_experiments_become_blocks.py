@@ -239,7 +239,7 @@ def test_the_quick_profile_fits_the_time_promised():
         + sum(block.estimated_s for block in simulated) / 2
     )  # side by side
     assert (
-        seconds <= 640
+        seconds <= 650
         # of about 12 minutes; tables and drawing take the rest, and estimates of simulated laws are too
         # high
     )

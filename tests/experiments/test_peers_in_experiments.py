@@ -45,6 +45,19 @@ def test_a_list_of_peers_is_an_arm_each_of_those_that_are_built(profile):
     )
 
 
+def test_a_peer_is_expected_to_take_its_warm_up_and_as_long_for_start_and_stop(
+    profile, monkeypatch
+):
+    slow = replace(all_peers()["asyncio"], warmup_s=8.0)
+    estimates = []
+    for peer in (all_peers()["asyncio"], slow):
+        monkeypatch.setattr("harness.experiments.experiment.find_peer", lambda _, found=peer: found)
+        size = {"arms": [{"peer": "asyncio"}], "repeats": 1}
+        (experiment,) = load_config(profile(size=size)).experiments
+        estimates.append(experiment.blocks()[0].estimated_s)
+    assert estimates[1] - estimates[0] == pytest.approx(16.0)
+
+
 @pytest.mark.usefixtures("only_asyncio")
 def test_a_peer_with_several_lengths_of_queues_is_an_arm_each_beside_ours(profile):
     arms = [{"model": "dedicated"}, {"peer": "asyncio", "queue_capacity": [1000, 50]}]

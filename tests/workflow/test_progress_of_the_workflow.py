@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 
@@ -16,11 +17,15 @@ from tests.workflow.conftest import sweep, write_profile
 
 @pytest.fixture
 def progress(tmp_path):
-    return Progress(
+    return _all_of(
         load_config(
             write_profile(tmp_path, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]})
         )
     )
+
+
+def _all_of(config, cores=1):
+    return Progress(config, config.blocks(), cores)
 
 
 def record(event, at=0.0, level=logging.INFO, message="", **fields):
@@ -72,7 +77,7 @@ def test_blocks_that_are_left_are_stretched_by_how_wrong_the_estimates_of_others
     assert (
         blocks[0].estimated_s < blocks[-1].estimated_s / 100
     )  # a mean of the finished ones would be far off
-    progress = Progress(config, cores=2)
+    progress = _all_of(config, cores=2)
     progress.take(
         record(LogEvent.RUN_INFO, 0.0, stats={"simulate": len(blocks), "total": len(blocks)})
     )
@@ -106,11 +111,24 @@ def test_the_first_tables_say_nothing_of_how_long_the_others_take(progress, caps
 
 
 def test_jobs_that_run_side_by_side_share_the_time(tmp_path, capsys):
-    progress = Progress(
-        load_config(write_profile(tmp_path, {"one": [sweep("pipeline", operators=3)]})), cores=4
-    )
+    config = load_config(write_profile(tmp_path, {"one": [sweep("pipeline", operators=3)]}))
+    progress = _all_of(config, cores=4)
     progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"figure": 10, "total": 10}))
     assert capsys.readouterr().err == "to do: 10 x figure; about 10 s\n"
+
+
+def test_the_time_left_is_that_of_the_blocks_that_the_workflow_makes(tmp_path, capsys):
+    config = load_config(
+        write_profile(
+            tmp_path,
+            {"one": [sweep("pipeline", operators=3)], "two": [sweep("pipeline", operators=4)]},
+        )
+    )
+    longer = dataclasses.replace(config.experiment("two").blocks()[0], duration_s=60.0)
+    progress = Progress(config, [longer])
+    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"measure": 1, "total": 1}))
+    said = capsys.readouterr().err.rpartition("about ")[2]
+    assert _seconds(said) == pytest.approx(longer.estimated_s, abs=1.0)
 
 
 def test_the_rule_that_only_collects_is_no_job(progress, capsys):
