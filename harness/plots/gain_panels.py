@@ -24,13 +24,13 @@ INTERVAL = (
     "error bars: 95 % interval of the ratio to manual, paired by repeat; arrow: beyond "
     "four times the ratio"
 )
-PANEL_INCHES = (3.6, 3.0)
+PANEL_INCHES = (3.6, 3.4)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
 # factor at which intervals end: one of two runs may span powers of ten, and hide the bars
 INTERVAL_LIMIT = 4.0
 # free part of the axis above the highest bar, for a number, as a share of the part below it
-LABEL_ROOM = 0.32
+LABEL_ROOM = 0.35
 GROUP_WIDTH = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
 
@@ -95,8 +95,8 @@ def figure(
                 gains.set_title(called)
                 shares.set_xlabel(LABELS[along])
                 if column == 0:
-                    gains.set_ylabel("throughput over\nthat of manual")
-                    shares.set_ylabel("queues [%]")
+                    gains.set_ylabel("throughput\nover manual")
+                    shares.set_ylabel("queues\n[%]")
         style.title_with_legend(drawing, title, [*_legend(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
@@ -270,8 +270,12 @@ def _numbers(table: pd.DataFrame) -> list[Artist]:
         for cell in cells
         if (cell["model"] == queue_arms.MULTILEVEL).any()
     ]
-    over = sorted({queue_arms.called(base) for base in bases if base is not None})
-    texts = [f"2.7× on a bar: over {' or '.join(over)}"] if over else []
+    over = {
+        queue_arms.called(base) for base in bases if base is not None and base["settled_share"] == 1
+    }
+    # IBM's law first, as `thread_elasticity` prefers it
+    names = ", or else ".join(sorted(over, reverse=True))
+    texts = [f"n× on a bar: over {names}"] if over else []
     texts += (
         ["number below: scheduler threads"]
         if table[["level", "threads"]].notna().any(axis=None)

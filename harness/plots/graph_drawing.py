@@ -63,7 +63,13 @@ POOL_COLOR = _tint(style.of_model("dynamic").color)
 FIRST_COLOR = _tint("#e69f00")  # the first thread; in most graphs it is the only source's
 # the other threads, in turn
 THREAD_COLORS = tuple(
-    map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00"))
+    map(
+        _tint,
+        (
+            *("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00"),
+            *("#6b4c9a", "#8c6d31", "#666666"),
+        ),
+    )
 )
 SEVERAL_COLOR = "#f0f0f0"
 

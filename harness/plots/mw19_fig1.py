@@ -36,7 +36,7 @@ Box = tuple[float, float, float, float]  # centre, width and height
 def draw(ax: Axes, cell: pd.DataFrame) -> None:
     """Draw one cell on one machine; `cell` holds a row of the throughput table for each arm."""
     cell = cell.assign(share=100 * queue_arms.shares(cell))
-    by_hand = cell[(cell["model"] == "dynamic") & cell["mean"].notna() & cell["share"].notna()]
+    by_hand = cell[(cell["model"] == "dynamic") & cell["share"].notna()]
     for _, rows in by_hand.groupby(["elastic", "threads"], dropna=False):
         _line(ax, rows.sort_values("share"))
     found = list(queue_arms.in_order(cell[cell["model"] == MULTILEVEL]))
@@ -49,8 +49,12 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
     highest = cell[["mean", "hi"]].max().max()
     ax.set_ylim(0, 1.15 * highest if highest > 0 else 1)
     _tell_levels(ax, [row for _, row in by_hand.sort_values("share").iterrows()] + found)
+    lost = cell[cell["mean"].isna()]
+    for _, row in lost[lost.index.isin(by_hand.index)].iterrows():
+        style.say_at_foot(ax, row["share"], without_mean(row))
     failed = [
-        f"{row['arm']}: {without_mean(row)}" for _, row in cell[cell["mean"].isna()].iterrows()
+        f"{row['arm']}: {without_mean(row)}"
+        for _, row in lost[~lost.index.isin(by_hand.index)].iterrows()
     ]
     if failed:
         ax.text(0.03, 0.03, "\n".join(failed), transform=ax.transAxes, fontsize=7, va="bottom")
@@ -79,21 +83,26 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
         style.title_with_legend(
             drawing,
             title,
-            [*queue_arms.legend(table), *settled.legend(table), *places.legend(table)],
+            [
+                *queue_arms.legend(table),
+                style.key(ls="", label="number: scheduler threads"),
+                *settled.legend(table),
+                *places.legend(table),
+            ],
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
 
 def _line(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw one line over the shares."""
+    """Draw one line over the shares, with a gap at an arm without a mean."""
     look = queue_arms.look(rows.iloc[0])
     spread = [
         (rows["mean"] - rows["lo"]).to_numpy(float),
         (rows["hi"] - rows["mean"]).to_numpy(float),
     ]
     ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, zorder=3)
-    for _, row in rows.iterrows():
+    for _, row in rows[rows["mean"].notna()].iterrows():
         ax.plot(row["share"], row["mean"], ls="", ms=4.5, zorder=4, **settled.filled(row, look))
 
 

@@ -62,6 +62,6 @@ def _sentence(table: pd.DataFrame) -> str:
         f"Computed, not measured: each in closed loop with {style.whole(scenarios)} scenarios "
         "(throughput over placement and "
         "threads, noise, phases), seeded and the same for all. The oracle knows the truth. Best "
-        "mean regret on top. One is "
-        "added to each count, so that none has a logarithm, too."
+        "mean regret on top. Counts "
+        "are raised by one, since zero has no logarithm."
     )

@@ -286,6 +286,21 @@ def say_on_top(ax: Axes, place: float, text: str, fontsize: float) -> None:
         )
 
 
+def say_at_foot(ax: Axes, place: float, text: str) -> None:
+    """Write a text upwards from the horizontal axis, at a place of it."""
+    ax.annotate(
+        text,
+        (place, 0.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        rotation=90,
+        ha="center",
+        va="bottom",
+        fontsize=6.5,
+    )
+
+
 def whole(number: float) -> str:
     """Return a whole number for people: 10,000."""
     return f"{number:,.0f}"

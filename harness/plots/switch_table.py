@@ -20,14 +20,15 @@ from harness.plots.thread_panels import by_cost, cost_name
 MODELS = ("dedicated", "dynamic")
 NOTHING = "–"
 ROW_INCHES = 0.24
-COLUMNS = ("context switches/s", "load")
+HEAD_LINES = 3
+COLUMNS = ("context switches/s", "runnable\nthreads")
 WIDTHS = (0.46, 0.15, 0.1, 0.19, 0.1)
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str, topology: str) -> Figure:
     """Return throughput against scheduler threads, and below it the table of one topology."""
     switches = lines(tables["throughput"], topology)
-    below = thread_panels.Below(lambda ax: draw(ax, switches), height(switches))
+    below = thread_panels.Below(lambda ax: draw(ax, switches, topology), height(switches))
     return thread_panels.figure(tables, title, below=below if switches else None)
 
 
@@ -49,17 +50,17 @@ def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
     return found
 
 
-def draw(ax: Axes, rows: list[list[str]]) -> None:
-    """Draw the rows that `lines` made, of one topology, on axes of their own."""
+def draw(ax: Axes, rows: list[list[str]], topology: str) -> None:
+    """Draw the rows that `lines` made of a topology, on axes of their own."""
     ax.set_axis_off()
-    heads = ["", *(f"{model}:\n{column}" for model in MODELS for column in COLUMNS)]
+    heads = [topology, *(f"{model}:\n{column}" for model in MODELS for column in COLUMNS)]
     drawn = ax.table(
         [heads, *rows], loc="center", cellLoc="right", colWidths=WIDTHS, edges="horizontal"
     )
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(7)
     for (line, column), cell in drawn.get_celld().items():
-        cell.set_height((2 if line == 0 else 1) / (len(rows) + 2))
+        cell.set_height((HEAD_LINES if line == 0 else 1) / (len(rows) + HEAD_LINES))
         cell.set_edgecolor(style.GRID)
         if column == 0:
             cell.get_text().set_horizontalalignment("left")
@@ -67,7 +68,7 @@ def draw(ax: Axes, rows: list[list[str]]) -> None:
 
 def height(rows: list[list[str]]) -> float:
     """Return the height of the table in inches."""
-    return ROW_INCHES * (len(rows) + 2)
+    return ROW_INCHES * (len(rows) + HEAD_LINES)
 
 
 def _best(cell: pd.DataFrame, model: str) -> pd.Series | None:

@@ -30,7 +30,7 @@ CELLS_PER_ROW = 2  # if each has one run
 MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
 MAX_SWINGS = 60  # more lines to and fro would be a block of colour
-BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
+BURST = "#e9eef7"  # behind the lines, light enough for the grid to show
 
 
 @dataclass(frozen=True)
