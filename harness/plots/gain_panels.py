@@ -30,7 +30,7 @@ MIN_WIDTH = 8.6  # inches; the title needs them
 # factor at which intervals end: one of two runs may span powers of ten, and hide the bars
 INTERVAL_LIMIT = 4.0
 # free part of the axis above the highest bar, for a number, as a share of the part below it
-LABEL_ROOM = 0.35
+LABEL_ROOM = 0.32
 GROUP_WIDTH = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
 

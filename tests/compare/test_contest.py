@@ -14,6 +14,7 @@ import pytest
 from harness.compare import report, would_help
 from harness.compare.contest import By, ContestEnd
 from harness.compare.export import FORMATS, export
+from harness.compare.standing import ArmRatio
 from harness.compare.would_help import budget_text, clearly_out, help_of, more_of
 from harness.models import Dynamic, Manual
 from tests.compare.made_contests import Host, Silent, compared, contest, made_record
@@ -330,6 +331,16 @@ def test_each_format_holds_each_arm():
         text = export([made], kind)
         assert text.endswith("\n")
         assert ("a\\_1" if kind == "latex" else "a_1") in text, kind
+
+
+def test_a_picture_shows_an_estimate_that_has_left_its_interval():
+    from harness.compare.picture import figure_of_contests
+
+    made, _ = compared({"a": 100.0, "b": 150.0})
+    made.to_best = lambda arm: ArmRatio(0.9, 0.92, 0.95)
+    (axes,) = figure_of_contests([made]).axes
+    ends = [list(line.get_xdata()) for line in axes.lines]
+    assert ends.count([0.92, 0.95]) == 2
 
 
 def test_a_parameter_with_the_name_of_a_column_has_a_column_of_its_own():

@@ -221,7 +221,7 @@ def test_intervals_end_in_caps_and_one_over_powers_of_ten_is_cut_with_arrows_so_
         if line.get_marker() not in (None, "None")
     ]
     assert ends == [("_", 1.5), ("_", 3.0), ("v", 1.0), ("^", 16.0)]
-    assert gains.get_ylim()[1] < 70
+    assert gains.get_ylim()[1] < 64
 
 
 def test_below_are_the_share_of_queues_and_the_threads():
