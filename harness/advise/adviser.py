@@ -20,12 +20,12 @@ from harness.advise.halving import SCREENING, Screening, arms_for, runs_of
 from harness.advise.placements import can_be_named
 from harness.compare.contest import Audience, By, Contender, Contest
 from harness.compare.entrants import RunTerms, entrant, execute
-from harness.compare.rates import offered_per_s
 from harness.compare.standing import ALPHA
 from harness.errors import RunFailed, UserError
 from harness.experiments.experiment import Arm
 from harness.explain import explain
 from harness.graph import Graph
+from harness.graph.schedule import Schedule
 from harness.measurement.spec import arm_name
 from harness.measurement.subject import Subject
 from harness.models import model_on
@@ -90,11 +90,14 @@ class Adviser:
 
     def __init__(self, asked: Asked, audience: StepAudience) -> None:
         self._asked, self._audience = asked, audience
-        self._offered = offered_per_s(asked.graph)
-        self._by = asked.by or (By.THROUGHPUT if self._offered is None else By.LATENCY)
+        self._schedule = Schedule.of(asked.graph)
+        self._is_paced = self._schedule.mean_per_s is not None
+        self._by = asked.by or (By.LATENCY if self._is_paced else By.THROUGHPUT)
         self._left_s = asked.budget_s
         self._run_s = 0.0  # that a run takes, about, with the one at full speed if it has one
         self._unsettled: dict[str, Contender] = {}  # simulated arms that do not become stationary
+        self._screenings: list[Screening] = []
+        self._advice: Advice | None = None  # as far as it has come
 
     def advise(self) -> Advice:
         """Return the advice. Raises RunFailed if no model can run the graph."""
@@ -110,9 +113,26 @@ class Adviser:
         reserve_s = (1.0 - 2.0 * SCREENING) * self._left_s  # for the last comparison
         count = arms_for(self._left_s, self._run_s, len(ranked))
         arms = [baseline, *self._made([*found, *choose(ranked, count)])]
-        screenings = [self._screened(arms, SCREENING * self._left_s, "halving of {} arms")]
-        self._climb(screenings, ranked, reserve_s)
-        final = self._contest([baseline, *screenings[-1].last], explains=True)
+        self._advice = Advice(
+            asked.word,
+            asked.given,
+            costs,
+            ranked,
+            self._screenings,
+            self._contest([baseline]),
+            baseline.name,
+            terms=asked.place_words,
+            compare_terms=asked.compare_words,
+            profiles={
+                arm.name: explain(arm.explained)
+                for arm in profiles.contenders
+                if arm.explained is not None
+            },
+        )
+        self._screen(arms, SCREENING * self._left_s, "halving of {} arms")
+        self._climb(ranked, reserve_s)
+        final = self._contest([baseline, *self._screenings[-1].last], explains=True)
+        self._advice = replace(self._advice, final=final)
         self._audience.begin(final, f"the last {len(final.contenders)} arms")
         if len(final.contenders) > 1:
             final.budget_s = self._left_s
@@ -126,23 +146,13 @@ class Adviser:
                 if arm.unsettled
             ]
             raise RunFailed("; ".join(why))
-        return Advice(
-            asked.word,
-            asked.given,
-            costs,
-            ranked,
-            screenings,
-            final,
-            baseline.name,
-            tuple(self._rests_on(screenings, final)),
-            asked.place_words,
-            asked.compare_words,
-            {
-                arm.name: explain(arm.explained)
-                for arm in profiles.contenders
-                if arm.explained is not None
-            },
-        )
+        return replace(self._advice, rests_on=tuple(self._rests_on(final)))
+
+    @property
+    def so_far(self) -> Advice | None:
+        """Findings of an adviser that was interrupted; None if no arms were compared."""
+        found = self._advice
+        return found if found and any(contest.blocks for contest in found.contests) else None
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -154,7 +164,7 @@ class Adviser:
         contest = self._contest(contenders)
         self._explain(contest, f"profile of {len(contenders)} models")
         self._run_s = contest.elapsed_s / len(contenders)
-        if self._offered is not None:
+        if self._is_paced:
             self._run_s *= 2.0  # each has another one at full speed
         if all(arm.explained is None for arm in contest.contenders):
             failed = [f"{arm.name}: {arm.failure}" for arm in contest.contenders if arm.failure]
@@ -210,12 +220,10 @@ class Adviser:
             return []
         return [found_by_law(costs, self._asked.terms.place, record["threads"], queued)]
 
-    def _climb(
-        self, screenings: list[Screening], ranked: Sequence[Candidate], reserve_s: float
-    ) -> None:
+    def _climb(self, ranked: Sequence[Candidate], reserve_s: float) -> None:
         """Halve the best arm with its neighbours that were not tried, as long as one is better."""
-        tried = {f"{arm.run.model}" for arm in screenings[0].contest.contenders}
-        while last := screenings[-1].last:
+        tried = {f"{arm.run.model}" for arm in self._screenings[0].contest.contenders}
+        while last := self._screenings[-1].last:
             best = last[0].run.model
             new = [each for each in neighbours(ranked, best) if f"{each.arm.model}" not in tried]
             tried |= {f"{each.arm.model}" for each in new}
@@ -224,39 +232,39 @@ class Adviser:
             if not arms or runs_of(len(arms) + len(last)) * self._run_s > spare_s:
                 return
             step = "halving of {} arms: the best and its neighbours"
-            screenings.append(self._screened([*last, *arms], spare_s, step))
-            if not screenings[-1].last or screenings[-1].last[0].run.model == best:
+            self._screen([*last, *arms], spare_s, step)
+            now = self._screenings[-1].last
+            if not now or now[0].run.model == best:
                 return
 
-    def _screened(self, arms: Iterable[Contender], budget_s: float, step: str) -> Screening:
+    def _screen(self, arms: Iterable[Contender], budget_s: float, step: str) -> None:
         """Halve arms within a budget."""
         contest = self._contest(arms)
         contest.budget_s = budget_s
         self._audience.begin(contest, step.format(len(contest.contenders)))
-        screening = Screening(contest)
+        self._screenings.append(Screening(contest))
         try:
-            screening.halve(execute, self._audience)
+            self._screenings[-1].halve(execute, self._audience)
         finally:
             self._spend(contest)
-        return screening
 
     def _made(self, chosen: Iterable[Candidate]) -> Iterator[Contender]:
         """Yield arms as the graph allows them."""
         return _able(self._asked, ((each.arm, each.words) for each in chosen))
 
-    def _rests_on(self, screenings: Sequence[Screening], final: Contest) -> Iterator[str]:
+    def _rests_on(self, final: Contest) -> Iterator[str]:
         place = self._asked.terms.place
         where = f"on simulated {place.machine}" if place.simulated else "on this machine"
-        contests = [*(each.contest for each in screenings), final]
+        contests = [*(each.contest for each in self._screenings), final]
         runs = sum(len(arm.records) for each in contests for arm in each.contenders)
-        tried = {arm.name for each in screenings for arm in each.contest.contenders}
-        rounds = sum(each.rounds for each in screenings)
+        tried = {arm.name for each in self._screenings for arm in each.contest.contenders}
+        rounds = sum(each.rounds for each in self._screenings)
         yield (
             f"{runs} runs {where}: {len(tried)} arms in {rounds} round{'' if rounds == 1 else 's'} "
             f"of halving, and {len(final.contenders)} compared to the end"
         )
         yield from self._asked.rests_on
-        if any(each.left_out for each in screenings):
+        if any(each.left_out for each in self._screenings):
             yield "arms that were left out only seemed worse; the last arms alone are tested"
 
     # -- contests ----------------------------------------------------------------------------------
@@ -280,7 +288,7 @@ class Adviser:
             ALPHA,
             self._left_s,
             asked.terms.seed,
-            self._offered,
+            self._schedule,
             explains=explains,
         )
 

@@ -18,14 +18,19 @@ from harness.errors import UserError
 from harness.experiments.arms import in_words
 from harness.experiments.experiment import Arm
 from harness.graph import Graph
+from harness.graph.schedule import Schedule
 from harness.machines.place import Place
 from harness.measurement.spec import arm_name
-from harness.models import Coroutine, Dynamic, Model, Queue, model_on
+from harness.models import Coroutine, Dynamic, Manual, Model, Queue, model_on
 from harness.models.port_queues import port_queues
 from harness.models.replicas import replicable
 
 FOUND_BY_LAW = "found-by-multilevel"
 HOPELESS = 0.4  # share of the highest bound; an arm below it is not tried, but for a model's best
+HEADROOM = 2.0
+"""Throughput over the rate of paced sources from which on more of it is no better: queues are short
+where threads work half of the time (a guess; the mean wait of M/D/1 is then half a service)."""
+
 NEGLIGIBLE = 0.02  # of a bound: of arms that differ by less, the one with fewer threads comes first
 
 
@@ -39,23 +44,29 @@ class Candidate:
     words: str
     bound_per_s: float
 
-    @property
-    def rank(self) -> tuple[int, bool, int]:
-        """Order of arms: the highest bound first; of about equal ones those with usual queues, and
-        then that with the fewest threads.
+    def rank(self, enough_per_s: float) -> tuple[int, bool, int]:
+        """Return the order of arms: the highest bound first, where all that are enough are equal;
+        of about equal ones those with usual queues and batches, and then that with the fewest
+        threads.
         """
-        steps = math.log(min(max(self.bound_per_s, 1e-9), 1e15)) / math.log1p(NEGLIGIBLE)
-        is_short = getattr(self.arm.model, "queue_capacity", None) is not None
-        return -round(steps), is_short, self.arm.threads or 0
+        bound = min(max(self.bound_per_s, 1e-9), enough_per_s, 1e15)
+        steps = math.log(bound) / math.log1p(NEGLIGIBLE)
+        model = self.arm.model
+        usual = getattr(model, "queue_capacity", None) is None and model.batch is None
+        return -round(steps), not usual, self.arm.threads or 0
 
 
 def candidates(graph: Graph, costs: GraphCosts, place: Place) -> list[Candidate]:
     """Return all arms that are worth a run, the most promising first."""
-    arms = list(_arms(graph, costs, place))
-    best = max(arm.bound_per_s for arm in arms)
+    arms = list(_arms(graph, replace(costs, threaded=_of_kind(graph, Queue.THREADED)), place))
+    offered = Schedule.of(graph).mean_per_s
+    enough = math.inf if offered is None else HEADROOM * offered
+    if offered is not None:  # a tuple waits for those that are moved with it
+        arms += [_one_at_a_time(each) for each in arms if each.arm.model != Manual()]
+    best = min(max(arm.bound_per_s for arm in arms), enough)
     seen: set[str] = set()
     found: dict[str, Candidate] = {}
-    for each in sorted(arms, key=lambda each: each.rank):
+    for each in sorted(arms, key=lambda each: each.rank(enough)):
         first_of_model = each.arm.model.name not in seen
         if each.bound_per_s >= HOPELESS * best or first_of_model:
             found.setdefault(each.arm.name, each)
@@ -125,11 +136,7 @@ def levels(cpus: int) -> list[int]:
 def _arms(graph: Graph, costs: GraphCosts, place: Place) -> Iterator[Candidate]:
     cpus = place.cpus
     by_name = {name for name in costs.operators if can_be_named(name)}
-    all_queued = {
-        port.operator
-        for port, queue in zip(graph.input_ports(), port_queues_of(graph), strict=True)
-        if queue is Queue.SCHEDULED
-    }
+    all_queued = set(_of_kind(graph, Queue.SCHEDULED))
     nothing = placed(costs, frozenset())
     everything = placed(costs, all_queued)
     yield from _made(place, "manual", {}, _bound(costs, nothing, 0.0, cpus, 0))
@@ -139,6 +146,12 @@ def _arms(graph: Graph, costs: GraphCosts, place: Place) -> Iterator[Candidate]:
     )
     yield from _dynamic(costs, place, all_queued, all_queued & by_name, everything)
     yield from _coroutines(graph, costs, place, everything)
+
+
+def _of_kind(graph: Graph, kind: Queue) -> frozenset[str]:
+    """Return the operators with a port that has a queue of this kind under the dynamic model."""
+    ports = zip(graph.input_ports(), port_queues_of(graph), strict=True)
+    return frozenset(port.operator for port, queue in ports if queue is kind)
 
 
 def port_queues_of(graph: Graph) -> list[Queue]:
@@ -176,6 +189,13 @@ def _dynamic(
                 name = f"{name}-{_counted(placement.queued)}"
             for option, label in (({}, ""), ({"queue_capacity": SHORT_QUEUE}, "-short")):
                 yield from _made(place, "dynamic", options | option, bound, name + label)
+
+
+def _one_at_a_time(candidate: Candidate) -> Candidate:
+    """Return an arm that moves one tuple at a time. What that costs is not known."""
+    model = replace(candidate.arm.model, batch=1)
+    arm = Arm(f"{candidate.arm.name}-batch-1", model)
+    return Candidate(arm, words_of(arm), candidate.bound_per_s)
 
 
 def _counted(queued: Sequence[str]) -> str:
@@ -235,16 +255,22 @@ def _bound(
     pooled: bool = False,
 ) -> float:
     """Return the throughput that a placement allows [tuples/s of the sources]. `threads`: of the
-    pool; `pooled`: it executes sources, too.
+    pool, or of all ports; `pooled`: it executes sources, too.
     """
+    at_once = {  # regions that several threads may be in
+        name: costs.operators[name].most_threads
+        for name, load in placement.loads.items()
+        if load == costs.operators[name].load_ns
+    }
     loads = {
         name: load + hop_ns * placement.queue_shares.get(name, 0.0)
         for name, load in placement.loads.items()
     }
-    own = 0 if pooled else len(placement.sources)
-    in_pool = sum(load for name, load in loads.items() if pooled or name not in placement.sources)
+    own = 0 if pooled else len(placement.own)
+    in_pool = sum(load for name, load in loads.items() if pooled or name not in placement.own)
     slowest = max(
-        load / min((replicas or {}).get(name, 1), max(threads, 1)) for name, load in loads.items()
+        load / min((replicas or {}).get(name) or at_once.get(name, 1), max(threads, own, 1))
+        for name, load in loads.items()
     )
     needed_ns = max(
         slowest,

@@ -20,7 +20,8 @@ LEAST_HOP_NS = 2.0  # that a queue costs a tuple at least, whatever noise says: 
 class OperatorCost:
     """Cost of an operator. `share`: tuples that it takes for one that all sources send together;
     `interpreter_ns`: time of a tuple with the interpreter's lock, None if it needs none;
-    `least_ns`: the shortest time of a tuple that could be seen, None if times are exact.
+    `least_ns`: the shortest time of a tuple that could be seen, None if times are exact;
+    `most_threads`: that may execute it at once without replicas.
     """
 
     name: str
@@ -31,6 +32,7 @@ class OperatorCost:
     replicable: bool
     interpreter_ns: float | None = None
     least_ns: float | None = None
+    most_threads: int = 1
 
     @property
     def load_ns(self) -> float:
@@ -45,10 +47,13 @@ class OperatorCost:
 
 @dataclass(frozen=True)
 class GraphCosts:
-    """Costs of all operators, in topological order, and of a tuple at a queue, by model [ns]."""
+    """Costs of all operators, in topological order, and of a tuple at a queue, by model [ns].
+    `threaded`: operators that have a queue and a thread of their own whatever the arm.
+    """
 
     operators: Mapping[str, OperatorCost]
     hop_ns: Mapping[str, float]
+    threaded: frozenset[str] = frozenset()
 
     @property
     def total_ns(self) -> float:
@@ -80,6 +85,7 @@ def costs_of(runs: Mapping[str, RunExplanation], plain: str) -> GraphCosts:
             each.replicable,
             _interpreter_ns(each, runs[plain].elapsed_s),
             each.least_ns,
+            each.most_threads,
         )
         for each in shares
     }

@@ -37,6 +37,13 @@ class Screening:
 
     def halve(self, execute: Execute, audience: Audience) -> list[Contender]:
         """Run rounds until two arms are left, or the budget is used up; return these."""
+        try:
+            self._run_rounds(execute, audience)
+        finally:  # also of an adviser that is interrupted
+            self.last = _ranked(self.contest)[:FINALISTS]
+        return self.last
+
+    def _run_rounds(self, execute: Execute, audience: Audience) -> None:
         contest = self.contest
         with contest.timed():
             while len(contest.leaders) > FINALISTS and contest.ended is None:
@@ -49,8 +56,6 @@ class Screening:
                     contest.narrow(max(FINALISTS, math.ceil(len(before) / 2)))
                 names = {arm.name for arm in contest.leaders}
                 self.left_out |= {arm.name: self.rounds for arm in before if arm.name not in names}
-        self.last = _ranked(contest)[:FINALISTS]
-        return self.last
 
 
 def arms_for(budget_s: float, run_s: float, known: int) -> int:

@@ -26,7 +26,7 @@ class Placement:
 
     queued: tuple[str, ...]
     loads: dict[str, float]
-    sources: frozenset[str]  # regions that the thread of a source executes
+    own: frozenset[str]  # regions that a thread of their own executes, as that of a source
     queue_shares: dict[str, float]  # tuples that each queue takes for one of the sources
 
 
@@ -43,7 +43,7 @@ def divide(costs: GraphCosts, may_queue: Set[str], hop_ns: float, limit_ns: floa
     region: dict[str, str] = {}
     loads: dict[str, float] = {}
     queued = []
-    sources = set()
+    own = set()
     for operator in costs.operators.values():
         regions = {region[name] for name in operator.behind}
         load = operator.load_ns
@@ -51,15 +51,16 @@ def divide(costs: GraphCosts, may_queue: Set[str], hop_ns: float, limit_ns: floa
         home = regions.pop() if joins else operator.name
         fits = joins and loads[home] + load <= limit_ns
         worth_a_queue = not joins and operator.tuple_ns > hop_ns
-        if operator.is_source:
-            sources.add(operator.name)
+        if operator.is_source or operator.name in costs.threaded:
+            own.add(operator.name)
+            home = operator.name
         elif operator.name in may_queue and not fits and (joins or worth_a_queue):
             queued.append(operator.name)
             home = operator.name
         region[operator.name] = home
         loads[home] = loads.get(home, 0.0) + load
-    shares = {name: costs.operators[name].share for name in queued}
-    return Placement(tuple(queued), loads, frozenset(sources), shares)
+    shares = {name: costs.operators[name].share for name in (*queued, *costs.threaded)}
+    return Placement(tuple(queued), loads, frozenset(own), shares)
 
 
 def placed(costs: GraphCosts, queued: Set[str]) -> Placement:

@@ -43,6 +43,24 @@ def lines_of(advice: Advice, words: Sequence[str], bound: str | None, why: str) 
     ]
 
 
+def lines_so_far(advice: Advice) -> list[str]:
+    """Return the lines of an advice that was interrupted: the arms that were run, and which seems
+    best.
+    """
+    arms = [trial.arm for trial in advice.tried]
+    best = advice.arm if advice.final.blocks else arms[0]
+    return [
+        heading(advice.screenings[0].contest),
+        "",
+        *_costs(advice.costs),
+        "",
+        *_tried(advice),
+        *arm_lines(arms),
+        "",
+        f"interrupted: {best.words} seems best so far; the last arms were not compared to the end",
+    ]
+
+
 def _gain(advice: Advice) -> str:
     gain = advice.gain
     if gain is None:
@@ -72,7 +90,7 @@ def _costs(costs: GraphCosts) -> list[str]:
 
 
 def _tried(advice: Advice) -> list[str]:
-    finalists = {arm.name for arm in advice.final.contenders}
+    finalists = {arm.name for arm in advice.final.contenders if advice.final.blocks}
     bounds = {each.arm.name: each.bound_per_s for each in advice.ranked}
     rows = [["arm", "bound/s", "to best", "runs", ""]]
     for trial in advice.tried:

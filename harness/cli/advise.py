@@ -11,7 +11,7 @@ from dataclasses import replace
 from harness.advise.advice import Advice, to_mapping
 from harness.advise.adviser import PROFILED, Adviser, Asked, entrants
 from harness.advise.reason import reason_for
-from harness.advise.report import lines_of
+from harness.advise.report import lines_of, lines_so_far
 from harness.advise.words import in_your_runtime
 from harness.cli.arguments import (
     SHORTEST_DURATION_S,
@@ -43,15 +43,16 @@ SUMMARY = "say which threading model, threads, queues and replicas a graph shoul
 DESCRIPTION = """\
 First a run under each model is explained: it shows what each operator and each queue costs. From
 that follow arms, and bounds of their throughput: models, numbers of threads, places and lengths of
-queues, replicas. The most promising arms are run in turns. In each round the worse half is left
-out, by the paired test of millrace compare, until two are left. The better one is then run with its
-neighbours, which differ from it in one option, as long as one of them is better still. The last two
-and the baseline are compared by new runs, until they can be distinguished or the budget is used up.
+queues, replicas, and batches of one if all sources have rates. The most promising arms are run in
+turns. In each round the worse half is left out, by the paired test of millrace compare, until two
+are left. The better one is then run with its neighbours, which differ from it in one option, as
+long as one of them is better still. The last two and the baseline are compared by new runs, until
+they can be distinguished or the budget is used up.
 
 The output is the arm as a command line, the reason for it (what bounds the graph, and what the arm
 does about that), its gain over the baseline with its interval, how certain it is, and what to do in
 a runtime of your own: which operators to fuse, where to put queues, how many threads, which batch.
-docs/explanation/choosing.md has the rules behind it.
+docs/explanation/choosing.md has the rules behind it. Ctrl-C shows what was found until then.
 
 With --machine, the graph is profiled on this machine and arms run on the simulated one. Operators
 that call functions in Python or C are simulated with the time that they take here.
@@ -118,7 +119,14 @@ def run(args: argparse.Namespace) -> int:
         nullcontext() if simulated.terms.place.simulated else measuring_lock(tell_waiting),
         stage("millrace advise") as audience,
     ):
-        advice = Adviser(simulated, audience).advise()
+        adviser = Adviser(simulated, audience)
+        try:
+            advice = adviser.advise()
+        except KeyboardInterrupt:
+            if found := adviser.so_far:
+                _write_records(args, found)
+                say("\n".join(lines_so_far(found)))
+            raise
         _report(args, advice, simulated.graph)
     return 0
 
@@ -247,14 +255,19 @@ def _report(args: argparse.Namespace, advice: Advice, graph: Graph) -> None:
     words, bound = in_your_runtime(graph, record, explained), explained.headline
     why = reason_for(advice, explained)
     found = to_mapping(advice, words, bound, why)
-    if args.record is not None:
-        from harness.measurement.records import write_records
-
-        arms = [arm for contest in advice.contests for arm in contest.contenders]
-        write_records(args.record, [record for arm in arms for record in arm.records])
+    _write_records(args, advice)
     if args.json == "-":
         say(json.dumps(found, allow_nan=False))
         return
     if args.json is not None:
         write_whole(args.json, f"{json.dumps(found, indent=1, allow_nan=False)}\n".encode())
     say("\n".join(lines_of(advice, words, bound, why)))
+
+
+def _write_records(args: argparse.Namespace, advice: Advice) -> None:
+    if args.record is None:
+        return
+    from harness.measurement.records import write_records
+
+    arms = [arm for contest in advice.contests for arm in contest.contenders]
+    write_records(args.record, [record for arm in arms for record in arm.records])

@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _contests(args: argparse.Namespace) -> Iterator[Contest]:
     """Yield a comparison for each combination of parameters. Raises UserError for bad input."""
-    from harness.compare.rates import offered_per_s
+    from harness.graph.schedule import Schedule
     from harness.measurement.subject import find_subject
 
     place = find_place(args.machine, args.simulated, args.software, args.cpus)
@@ -190,8 +190,9 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
         contenders = list(_contenders(runs, graph, bool(args.model or args.peer)))
         if len(contenders) < 2:
             raise UserError(f"two arms at least must be able to run {args.topology!r}")
-        offered = offered_per_s(graph)
-        by = By(args.by or (By.THROUGHPUT if offered is None else By.LATENCY))
+        schedule = Schedule.of(graph)
+        is_paced = schedule.mean_per_s is not None
+        by = By(args.by or (By.LATENCY if is_paced else By.THROUGHPUT))
         yield Contest(
             subject.topology,
             subject.parameters,
@@ -200,7 +201,7 @@ def _contests(args: argparse.Namespace) -> Iterator[Contest]:
             ALPHA / len(choices),
             args.budget,
             zlib.crc32(f"{args.seed}/{subject.cell}".encode()),
-            offered,
+            schedule,
             explains=True,
             whole_budget_s=args.budget,
         )

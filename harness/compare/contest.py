@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from harness.compare.standing import SAME, UNKNOWN, ArmRatio, Standing
 from harness.gate.order import PAIRS
+from harness.graph.schedule import Schedule
 from harness.measurement.interval import FEWEST_FOR_INTERVAL, mean_interval
 from harness.measurement.latency import BUCKET_WIDTH
 from harness.measurement.lock import measuring_clock
@@ -34,6 +35,7 @@ Execute = Callable[[Run, Callable[[str], None]], Record]
 
 KEPT_UP = 0.98  # share of a paced source's rate that must be sent; less is not sustained
 SHORT_QUEUE = 64  # tuples; what is in short queues stays in near caches
+UNPACED = Schedule(())
 ESTIMATED_RUN_S = 5.0  # of a run before there was any: a guess
 
 
@@ -120,8 +122,8 @@ class Contest:
     """Comparison of arms on one graph with one set of parameters.
 
     `budget_s` counts from the first run. `whole_budget_s`: that of the call, of which other things
-    had a part; None: it is all of it. `offered_per_s`: rate of all paced sources together; None if
-    they send as fast as they can. `explains`: each arm first has a run that is explained.
+    had a part; None: it is all of it. `schedule`: that of the graph's sources; those without a rate
+    send as fast as they can. `explains`: each arm first has a run that is explained.
     """
 
     title: str
@@ -131,7 +133,7 @@ class Contest:
     alpha: float
     budget_s: float
     seed: int
-    offered_per_s: float | None = None
+    schedule: Schedule = UNPACED
     explains: bool = False
     whole_budget_s: float | None = None
     blocks: int = 0
@@ -154,8 +156,13 @@ class Contest:
         return self.contenders[0].run.simulated
 
     @property
+    def offered_per_s(self) -> float | None:
+        """Mean rate of all sources together [tuples/s]; None if one sends as fast as it can."""
+        return self.schedule.mean_per_s
+
+    @property
     def paced(self) -> bool:
-        """True if a source has a rate."""
+        """True if all sources have rates."""
         return self.offered_per_s is not None
 
     @property
@@ -336,12 +343,13 @@ def _help_of(run: Run, record: Record) -> str:
     return ""
 
 
-def keeps_up(arm: Contender, offered_per_s: float) -> bool | None:
+def keeps_up(arm: Contender, schedule: Schedule) -> bool | None:
     """Return True if an arm's sources sent as many tuples as they should; None if nothing is
     known.
     """
     sent = arm.mean(_sent_per_s)
-    return None if sent is None else sent >= KEPT_UP * offered_per_s
+    due = arm.mean(lambda record: _due_per_s(record, schedule))
+    return None if sent is None or due is None else sent >= KEPT_UP * due
 
 
 def _value(record: Record, by: By) -> float | None:
@@ -357,3 +365,11 @@ def _sent_per_s(record: Record) -> float:
     elapsed_s = sum(sample["elapsed_s"] for sample in samples)
     sent = sum(sample["source_tuples_per_s"] * sample["elapsed_s"] for sample in samples)
     return sent / elapsed_s if elapsed_s > 0 else 0.0
+
+
+def _due_per_s(record: Record, schedule: Schedule) -> float | None:
+    """Return the rate at which sources had to send in the window [tuples/s]; None: all they can."""
+    samples = record["samples"]
+    if not samples:
+        return None
+    return schedule.per_s(samples[0]["time_s"] - samples[0]["elapsed_s"], samples[-1]["time_s"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from harness.compare.contest import Contender
 from harness.experiments.arms import in_words
 from harness.experiments.experiment import Arm
 from harness.graph import Graph
+from harness.graph.schedule import Schedule
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place
 from harness.measurement.spec import (
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 DURATION_S = 0.5  # of a run: many short runs tell more than few long ones
 PERIOD_S = SHORTEST_S  # of laws: a run of an elastic arm takes dozens of periods
+ROUNDING = 1e-9  # of a number of cycles: by so much it may be above a whole one and count as that
 
 
 @dataclass(frozen=True)
@@ -116,9 +119,9 @@ def _fitted(run: Run, graph: Graph) -> tuple[Run, str]:
         from harness.peers import find_peer
 
         find_peer(run.model.name).plan(graph, 1, None)
-        return run, ""
+        return _in_whole_cycles(run, graph), ""
     usual = run.arm == arm_name(run.model)
-    run = with_room(run, graph)
+    run = _in_whole_cycles(with_room(run, graph), graph)
     layout = check_run(run, graph)
     if layout is None:
         return run, ""
@@ -128,3 +131,13 @@ def _fitted(run: Run, graph: Graph) -> tuple[Run, str]:
     if usual:
         fitted = replace(fitted, arm=arm_name(fitted.model))
     return fitted, "" if notice is None else f"threads {notice}"
+
+
+def _in_whole_cycles(run: Run, graph: Graph) -> Run:
+    """Return a run whose window is as long as whole cycles of bursts, so that all runs have the
+    same mean rate. A run that goes on until it is stationary stays as it is.
+    """
+    cycle_s = 0.0 if run.events is not None else Schedule.of(graph).cycle_s
+    if cycle_s <= 0.0:
+        return run
+    return replace(run, duration_s=cycle_s * math.ceil(run.duration_s / cycle_s - ROUNDING))

@@ -89,7 +89,7 @@ def _sustained(contest: Contest, arm: Contender) -> str:
 
 
 def _keeps_up(contest: Contest, arm: Contender) -> str:
-    found = keeps_up(arm, contest.offered_per_s or 0.0)
+    found = keeps_up(arm, contest.schedule)
     return {None: MISSING, True: "yes", False: "NO"}[found]
 
 
@@ -142,6 +142,8 @@ def heading(contest: Contest) -> str:
         where = f", SIMULATED on {run.place.label or run.place.machine} in virtual time"
     offered = contest.offered_per_s
     rate = "" if offered is None else f", offered {short(offered)} tuples/s"
+    if offered is not None and contest.schedule.cycle_s > 0.0:
+        rate += " on average, in bursts"
     settings = "".join(f" {name}={value}" for name, value in contest.parameters.items())
     return f"{contest.title}{settings}{rate}{where}"
 
@@ -255,6 +257,11 @@ def notes(contest: Contest) -> list[str]:
                 f"{arm.name}: its ratio to the best changed while it was measured, so its interval "
                 "is of other conditions than its estimate; repeat this on a quiet machine"
             )
+    if contest.paced and len(contest.schedule.sources) > 1:
+        found.append(
+            "the highest rate is that of all sources together when each sends all it can, in "
+            "whatever proportion that is"
+        )
     records = [record for arm in contest.contenders for record in arm.records]
     disturbed = sum(not record["host"].get("host_fit", True) for record in records)
     if disturbed:

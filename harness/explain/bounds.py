@@ -19,7 +19,9 @@ INTERPRETER, THREADS = "interpreter", "threads"
 POOL_THREAD = "scheduler thread"
 """Beginning of the names of threads that execute whatever has tuples (`RunLayout.thread_name`)."""
 
-PACED = 0.02  # share of its time for which a source waits, from which on its schedule bounds it
+PACED = 0.02
+"""Share of its time for which a source waits, from which on its schedule bounds it; if it sent all
+tuples of the schedule but for this share, the schedule bounds it, too."""
 
 
 @dataclass(frozen=True)
@@ -103,15 +105,19 @@ def _of_sources(
     elapsed_s: float,
     rate: float | None,
 ) -> list[Bound]:
-    """A source bounds the run as it is busy. If all sources wait for the times of their next
-    tuples, these bound it fully; if one does not, the graph does not keep up with that one.
+    """A source bounds the run as it is busy. If all sources keep to their schedules, these bound it
+    fully; if one does not, the graph does not keep up with that one. A source whose schedule is not
+    known keeps to it if its thread waits.
     """
     whole_s = sum(thread.time_s for thread in threads)
     sources = [each for each in operators if each.kind == "source"]
-    paused = elapsed_s > 0.0 and all(
-        each.shares["idle"] * whole_s >= PACED * elapsed_s for each in sources
-    )
-    if paused and sources:
+
+    def keeps_to_schedule(source: OperatorShares) -> bool:
+        if source.due_tuples is not None:  # a co-routine has no thread of its own that waits
+            return source.tuples + 1 >= (1.0 - PACED) * source.due_tuples
+        return source.shares["idle"] * whole_s >= PACED * elapsed_s
+
+    if sources and elapsed_s > 0.0 and all(map(keeps_to_schedule, sources)):
         return [_bound(SCHEDULE, tuple(each.name for each in sources), 1.0, 1, rate)]
     return [_bound(SOURCE, (each.name,), each.busy, 1, rate) for each in sources]
 

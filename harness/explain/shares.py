@@ -69,6 +69,7 @@ class OperatorShares:
     behind: tuple[str, ...]
     # threads that had the interpreter's lock for it, on average, at most 1; None: it needs none
     interpreter: float | None
+    due_tuples: float | None  # that its schedule had; None: it has none
     least_ns: float | None  # shortest time of a tuple that could be seen; None: the times are exact
 
     @property
@@ -164,6 +165,7 @@ def operator_shares(use: Mapping[str, Any]) -> list[OperatorShares]:
                 replicable=facts["replicable"],
                 queue_capacity=facts["queue_capacity"],
                 behind=tuple(facts["behind"]),
+                due_tuples=facts.get("due_tuples"),
                 interpreter=_share_of(facts.get("interpreter_s"), elapsed_s),
                 least_ns=look_s * 1e9 / tuples if look_s and tuples else None,
             )

@@ -107,7 +107,7 @@ def fill_record(
     if seen.time_use is not None:
         replicas = samples[-1].replicas if samples else ()
         time_use = time_use_entry(
-            engine.layout, seen.time_use, seen.processed, replicas, seen.disturbance
+            engine.layout, seen.time_use, seen.warmup_s, seen.processed, replicas, seen.disturbance
         )
     outcome = {
         "threads_total": engine.threads,

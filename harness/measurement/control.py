@@ -9,8 +9,6 @@ law was thinking.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +16,9 @@ from typing import Any
 from harness.elasticity import Decides, Decision, Law, Reading
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
-from harness.graph import Graph, Operator
+from harness.graph import Graph
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
+from harness.graph.schedule import Schedule
 from harness.machines.host.cpu import SHORTEST_S
 from harness.measurement.laws import balancer_law
 
@@ -84,11 +83,12 @@ class Controller:
         """Prepare the laws of a graph that an engine executes. `law`: that of its pool."""
         self._engine = engine
         self._graph = graph
+        self._schedule = Schedule.of(graph)
         self.period_s = period_s
         self.pool = (
             None
             if law is None
-            else Loop(law, period_s, graph.flow().copies if is_paced(graph) else None)
+            else Loop(law, period_s, graph.flow().copies if self._schedule.is_paced else None)
         )
         self.balancers = {
             operator.name: Loop(balancer_law(operator), operator.measure_period)
@@ -181,7 +181,7 @@ class Controller:
             pool.begin()
             return "waiting", f"put off: {hindrance}", {}
         before, replicas = pool.queued, sample.replicas
-        target = target_rate(self._graph, sample.time_s - pool.whole_s, sample.time_s)
+        target = self._schedule.per_s(sample.time_s - pool.whole_s, sample.time_s)
         decision = pool.decide(
             sample.time_s, costs=sample.rounded_cost, replicas=sample.replicas, target=target
         )
@@ -439,42 +439,3 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
         low = bound
     middles += [float(low)] * (len(counts) - len(middles))  # beyond the last bound
     return sum(count * middle for count, middle in zip(counts, middles, strict=False)) / total / 1e9
-
-
-def is_paced(graph: Graph) -> bool:
-    """Return True if each source has a rate, at least at times."""
-    return all(
-        source.rates or source.rate is not None
-        for source in graph.operators.values()
-        if source.is_source
-    )
-
-
-def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:
-    """Return the tuples/s that the sources had to send together between two moments since the
-    start; None if one sends all it can.
-    """
-    wanted = [
-        _wanted(operator, begin_s, end_s)
-        for operator in graph.operators.values()
-        if operator.is_source
-    ]
-    known = [tuples for tuples in wanted if tuples is not None]
-    return sum(known) / (end_s - begin_s) if len(known) == len(wanted) and end_s > begin_s else None
-
-
-def _wanted(source: Operator, begin_s: float, end_s: float) -> float | None:
-    """Return the tuples that a source had to send between two moments; None: all it could."""
-    if not source.rates:
-        return None if source.rate is None else source.rate * (end_s - begin_s)
-    cycle_s = sum(length_s for length_s, _ in source.rates)
-    tuples, at_s = 0.0, math.floor(begin_s / cycle_s) * cycle_s
-    for length_s, rate in itertools.cycle(source.rates):
-        if at_s >= end_s:
-            return tuples
-        overlap_s = min(end_s, at_s + length_s) - max(begin_s, at_s)
-        if overlap_s > 0.0 and rate is None:
-            return None
-        tuples += max(0.0, overlap_s) * (rate or 0.0)
-        at_s += length_s
-    return tuples

@@ -62,6 +62,10 @@ KNOWN_WITHIN = 0.025
 # of the tuples in the queues, one in so many must have gone. All would be a mean time on the way
 # (Little's law), but a pipeline of 1,000 operators takes 100 million events for that.
 LEFT_AT_LEAST = 4
+# tuples whose latency is known that a simulated window has, if that takes at most so many times the
+# events in which it settled; guesses, not tuned
+LATENCIES_AT_LEAST = 10
+LATENCIES_WITHIN = 4
 
 SHORTEST_REST_S = 0.01
 """Longest remainder of a warm-up that is ignored [s], or a tenth of a sample: too short to learn
@@ -427,12 +431,15 @@ def settle(
     measures: bool = True,
     after: Callable[[], None] | None = None,
 ) -> Settling:
-    """Let a simulated run become stationary, for so many events at most. `measures`: its rate is
-    wanted, and not only a state to begin from. `after` is called after each sample.
+    """Let a simulated run become stationary, for so many events at most. `measures`: its rate and
+    its latency are wanted, and not only a state to begin from. `after` is called after each sample.
+
+    Few of its tuples are timed, so a run that is stationary goes on until its window has
+    `LATENCIES_AT_LEAST` of them, or is `LATENCIES_WITHIN` times as long.
     """
     settling = Settling(flow, engine.queue_capacity, measures=measures)
     shortest, left = max(events // SHORTEST_OF_EVENTS, 1), events
-    while left > 0 and not settling.settled and not engine.finished():
+    while left > 0 and not settling.is_over and not engine.finished():
         length = min(left, max(shortest, settling.events // SAMPLES_AT_LEAST))
         settling.step(engine.sample_events(length), length)
         if after is not None:
@@ -461,6 +468,7 @@ class Settling:
         """`capacity`: tuples a queue. `measures`: the rate must be precise."""
         self.settled = False
         self.events = 0
+        self._settled_at = 0  # events when it was stationary for the first time; 0: never
         self._flow = flow
         self._capacity = capacity
         self._measures = measures
@@ -484,6 +492,16 @@ class Settling:
             >= len(sample.queue_fill) * self._capacity
             and (not self._measures or self._is_precise(whole))
         )
+        if self.settled and self._settled_at == 0:
+            self._settled_at = self.events
+
+    @property
+    def is_over(self) -> bool:
+        """True if it is stationary, and nothing that is wanted needs a longer run."""
+        if not (self.settled and self._measures):
+            return self.settled
+        timed = sum(sum(sample.latency_counts) for sample in self.window)
+        return timed >= LATENCIES_AT_LEAST or self.events >= LATENCIES_WITHIN * self._settled_at
 
     def _is_precise(self, whole: FlowWindow) -> bool:
         """Return True if the rate of all operators is known, that of the sinks is the same, and

@@ -12,6 +12,7 @@ from harness.engine.open import Described
 from harness.engine.time_use import TimeUse, without_interpreter_waits
 from harness.errors import UserError
 from harness.graph import PortId
+from harness.graph.schedule import due_tuples
 from harness.machines.host.cpu import usable_cpus
 from harness.machines.host.perf_events import PerfCounters
 from harness.measurement.cpu_use import Disturbance
@@ -82,12 +83,14 @@ class ExplainedWindow:
 def time_use_entry(
     layout: RunLayout,
     window: WindowUse,
+    begin_s: float,
     processed: Sequence[int],
     replicas: Sequence[int],
     disturbance: Disturbance,
 ) -> dict[str, Any]:
-    """Return the entry of a record for a window. By operator: the tuples that it `processed`, and
-    its `replicas` at the end, empty if it can have none. `disturbance`: of the window.
+    """Return the entry of a record for a window that began at `begin_s`, since the start. By
+    operator: the tuples that it `processed`, and its `replicas` at the end, empty if it can have
+    none. `disturbance`: of the window.
     """
     names = [operator.name for operator in layout.operators]
     in_python = {
@@ -118,7 +121,7 @@ def time_use_entry(
         "others_cpus": _others_cpus(disturbance, window.cpus),
         "looks": window.use.looks,
         "look_s": window.use.look_s,
-        "operators": _operators(layout, window, processed, replicas, with_lock_s),
+        "operators": _operators(layout, window, begin_s, processed, replicas, with_lock_s),
         "threads": threads,
         "counters": window.counts,
         "counters_problem": window.problem,
@@ -134,6 +137,7 @@ def _others_cpus(disturbance: Disturbance, cpus: float) -> float:
 def _operators(
     layout: RunLayout,
     window: WindowUse,
+    begin_s: float,
     processed: Sequence[int],
     replicas: Sequence[int],
     with_lock_s: Mapping[int, float],
@@ -167,6 +171,9 @@ def _operators(
             "queue_capacity": None if None in own else min(own),
             "behind": [layout.operators[source].name for source in behind.get(place, ())],
             "interpreter_s": with_lock_s.get(place),
+            "due_tuples": due_tuples(operator, begin_s, begin_s + window.use.time_s)
+            if operator.is_source
+            else None,
         }
         facts.append(entry)
     return facts

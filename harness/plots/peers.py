@@ -114,7 +114,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
                 fontsize=6.5,
                 color=style.FAINT,
             )
-    ax.set_ylim(top=ax.get_ylim()[1] * 6)  # room for the verdicts
+    ax.set_ylim(top=ax.get_ylim()[1] * 12)  # room for the verdicts
     _cost_axis(ax, costs)
 
 
@@ -139,7 +139,7 @@ def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(EngFormatter(unit="s", sep=" "))
     _cost_axis(ax, costs)
-    ax.set_xlabel("cost of a work operator [FLOP a tuple]")
+    ax.set_xlabel("cost of a work operator\n[FLOP a tuple]")
 
 
 def _columns(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -190,8 +190,9 @@ def verdict(rows: pd.DataFrame) -> str:
         return ""
     best = peers.sort_values(["mean", "arm"], ascending=[False, True]).iloc[0]
     share = means.best_over_best(peers, ours)
-    ratio = str(share).replace(" ", "\n", 1)  # costs are close together
-    return f"{best['arm']}\n{ratio}\nof ours{': a tie' if share.is_tie else ''}"
+    # costs are close together
+    ratio, arm = str(share).replace(" ", "\n", 1), best["arm"].replace("-batched", "-\nbatched")
+    return f"{arm}\n{ratio}\nof ours{': a tie' if share.is_tie else ''}"
 
 
 def _lines(rows: pd.DataFrame):

@@ -77,6 +77,49 @@ def test_replicas_of_compiled_operators_are_offered_beside_python():
     assert best.bound_per_s <= 1e9 / (WORK[0] + HOPS["coroutine"])
 
 
+def test_a_threaded_port_raises_the_bound_of_the_manual_model():
+    graph = pipeline([1] * len(WORK))
+    graph.threaded_port(graph.operators["w1"])
+    found = candidates(graph, costs_named_as(graph, WORK), find_place("cstream"))
+    manual = next(each for each in found if each.arm.model == Manual())
+    assert manual.bound_per_s == pytest.approx(1e9 / (sum(WORK[1:]) + 5))
+
+
+def test_several_threads_may_be_in_an_operator_that_locks_its_own_state():
+    graph = pipeline([1] * len(WORK))
+    costs = costs_named_as(graph, WORK)
+    shared = replace(costs.operators["w1"], most_threads=2)
+    costs = replace(costs, operators={**costs.operators, "w1": shared})
+    found = candidates(graph, costs, find_place("cstream"))
+    dedicated = next(each for each in found if isinstance(each.arm.model, Dedicated))
+    assert dedicated.bound_per_s == pytest.approx(1e9 / (WORK[2] + HOPS["dedicated"]))
+    manual = next(each for each in found if each.arm.model == Manual())
+    assert manual.bound_per_s == pytest.approx(1e9 / (1 + sum(WORK) + 5))
+
+
+def paced_arms(rate):
+    """Arms of the pipeline whose source has a rate."""
+    graph = pipeline([1] * len(WORK), rate=rate)
+    return candidates(graph, costs_named_as(graph, WORK), find_place("cstream"))
+
+
+def test_of_arms_that_can_do_twice_the_rate_that_with_the_fewest_threads_is_first():
+    assert paced_arms(1e5)[0].arm.model == Manual()
+    first, *others = paced_arms(1e6)
+    assert first.bound_per_s >= 0.95 * 2e6
+    assert first.arm.model.batch is None
+    able = [each for each in others if each.bound_per_s >= 2e6]
+    assert all((first.arm.threads or 0) <= (each.arm.threads or 0) for each in able)
+
+
+def test_arms_that_move_one_tuple_at_a_time_are_tried_for_latency_alone():
+    def batches(found):
+        return {each.arm.model.batch for each in found}
+
+    assert batches(arms()) == {None}
+    assert batches(paced_arms(1e6)) == {None, 1}
+
+
 def test_no_arm_has_more_threads_than_cpus():
     assert max(each.arm.threads or 0 for each in arms("cstream")) == 12
 

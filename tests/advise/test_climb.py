@@ -67,18 +67,18 @@ def climbed(truth, first, budget_s=1000.0):
     adviser._run_s = 1.0
     ran = []
 
-    def screened(arms, budget, step):
+    def screen(arms, budget, step):
         screening = Screening(adviser._contest(arms))
         known = screening.contest.contenders
         ran.extend(known)
         adviser._left_s -= len(known)
         screening.last = sorted(known, key=lambda arm: -truth(arm.run.model))[:2]
-        return screening
+        adviser._screenings.append(screening)
 
-    adviser._screened = screened
-    screenings = [screened([asked.made(each.arm) for each in first], 0.0, "")]
-    adviser._climb(screenings, POOLS, 0.0)
-    return screenings[-1].last[0].run.model, [arm.run.model for arm in ran]
+    adviser._screen = screen
+    screen([asked.made(each.arm) for each in first], 0.0, "")
+    adviser._climb(POOLS, 0.0)
+    return adviser._screenings[-1].last[0].run.model, [arm.run.model for arm in ran]
 
 
 def hill(model):

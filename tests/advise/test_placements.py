@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -65,3 +66,11 @@ def test_queues_can_be_placed_everywhere_and_nowhere():
 )
 def test_only_some_names_fit_the_option(name, can):
     assert can_be_named(name) is can
+
+
+def test_an_operator_with_a_thread_of_its_own_begins_a_region_whatever_the_limit():
+    costs = replace(chain(100, 100, 100), threaded=frozenset(("w1",)))
+    placement = divide(costs, names(costs), 10.0, 1000.0)
+    assert placement.loads == {"source": 101.0, "w1": 200.0}
+    assert (placement.queued, placement.own) == ((), {"source", "w1"})
+    assert placement.queue_shares == {"w1": 1.0}

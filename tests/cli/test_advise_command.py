@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 from harness.cli import main
-from harness.cli.advise import add_arguments, terms_of
+from harness.cli.advise import add_arguments, compare_terms_of, terms_of
 from harness.cli.parser import OneLineParser
 from harness.errors import RunFailed
 from harness.measurement import spec
@@ -102,6 +102,47 @@ def test_its_command_has_the_seed_and_the_place_of_the_call():
     words = ["--machine", "xeon", "--cpus", "8", "--seed", "3", "--set-constant", "cache.l3=1"]
     assert terms(*words) == words
     assert terms("--simulated") == ["--simulated"]
+
+
+def test_the_comparison_that_it_proposes_asks_the_same():
+    def terms(*words):
+        parser = OneLineParser()
+        add_arguments(parser)
+        return compare_terms_of(parser.parse_args(["mix", *words]))
+
+    assert terms() == []
+    words = ["--by", "latency", "--duration", "0.5", "--profile", "mine.json"]
+    assert terms(*words) == words
+
+
+def interrupted(monkeypatch, capsys, runs, *words):
+    """Output of an advice that is interrupted in the run after so many."""
+    from harness.advise import adviser
+
+    left, execute = itertools.count(runs, -1), adviser.execute
+
+    def until(run, announce):
+        if next(left) == 0:
+            raise KeyboardInterrupt
+        return execute(run, announce)
+
+    monkeypatch.setattr(adviser, "execute", until)
+    given = ["advise", "pipeline", "--set", "operators=3", "--set", "cost=1000", *words]
+    assert main([*given, *SIMULATED]) == 130
+    return capsys.readouterr().out
+
+
+def test_an_advice_that_is_interrupted_says_what_it_has_found(monkeypatch, capsys, tmp_path):
+    kept = tmp_path / "records.json"
+    out = interrupted(monkeypatch, capsys, 40, "--record", f"{kept}")
+    assert out.splitlines()[-1].startswith("interrupted: ")
+    assert "seems best so far" in out
+    assert "to best" in out and "compared to the end" not in out.rsplit("\n", 2)[0]
+    assert len(kept.read_text().splitlines()) >= 20
+
+
+def test_an_advice_that_is_interrupted_before_arms_were_compared_says_nothing(monkeypatch, capsys):
+    assert interrupted(monkeypatch, capsys, 2) == ""
 
 
 def test_cheap_work_stays_on_one_thread(capsys):

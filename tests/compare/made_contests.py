@@ -5,11 +5,18 @@ from __future__ import annotations
 import random
 
 from harness.compare.contest import By, Contender, Contest
+from harness.graph import Operator
+from harness.graph.kinds import SOURCE
+from harness.graph.schedule import Schedule
 from harness.measurement.spec import run_of
 
 
 def made_record(run, rate, *, p99=1e6, sent=None, error=None, settled=True):
-    sample = {"elapsed_s": 1.0, "source_tuples_per_s": rate if sent is None else sent}
+    sample = {
+        "time_s": 1.0,
+        "elapsed_s": 1.0,
+        "source_tuples_per_s": rate if sent is None else sent,
+    }
     return {
         "arm": run.arm,
         "sink_tuples_per_s": rate,
@@ -65,8 +72,17 @@ def contest(
         )
         for name in host.truth
     ]
+    sources = () if offered is None else (Operator("source", SOURCE, 0, 1, rate=offered),)
     return Contest(
-        "pipeline", {"cost": cost}, arms, by, alpha, budget_s, 3, offered, clock=host.clock
+        "pipeline",
+        {"cost": cost},
+        arms,
+        by,
+        alpha,
+        budget_s,
+        3,
+        Schedule(sources),
+        clock=host.clock,
     )
 
 

@@ -16,6 +16,7 @@ from harness.compare.contest import By, ContestEnd
 from harness.compare.export import FORMATS, export
 from harness.compare.standing import ArmRatio
 from harness.compare.would_help import budget_text, clearly_out, help_of, more_of
+from harness.graph.schedule import Schedule
 from harness.models import Dynamic, Manual
 from tests.compare.made_contests import Host, Silent, compared, contest, made_record
 
@@ -315,6 +316,30 @@ def test_a_paced_source_is_compared_by_latency_and_run_at_full_speed():
     titles, cells = report.table_of(made)
     keeps = {row[0]: row[titles.index("keeps up")] for row in cells}
     assert keeps == {"a": "yes", "b": "NO"}
+
+
+@pytest.mark.parametrize(("begin_s", "keeps_up"), [(0.0, "NO"), (3.0, "yes")])
+def test_an_arm_keeps_up_if_it_sends_what_the_bursts_of_its_window_have(begin_s, keeps_up):
+    """A cycle of four seconds: 400 tuples in the first one, and none later."""
+
+    def late(run, rate):
+        made = made_record(run, rate, sent=100.0)
+        made["samples"][0]["time_s"] = begin_s + 1.0
+        return made
+
+    made, _ = compared({"a": 2e6, "b": 1e6}, make=late, by=By.LATENCY, offered=200.0)
+    bursts = replace(made.schedule.sources[0], rate=None, rates=((1.0, 400.0), (3.0, 0.0)))
+    made.schedule = Schedule((bursts,))
+    titles, cells = report.table_of(made)
+    assert {row[titles.index("keeps up")] for row in cells} == {keeps_up}
+    assert "offered 100 tuples/s on average, in bursts" in report.heading(made)
+
+
+def test_the_highest_rate_of_several_sources_is_said_to_be_that_of_all_together():
+    made, _ = compared({"a": 2e6, "b": 1e6}, make=paced, by=By.LATENCY, offered=200.0)
+    assert not any("of all sources together" in note for note in report.notes(made))
+    made.schedule = Schedule(made.schedule.sources * 2)
+    assert any("of all sources together" in note for note in report.notes(made))
 
 
 def test_columns_of_paced_sources_are_shown_there_only():

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.compare.entrants import RunTerms, execute
+from harness.compare.entrants import RunTerms, entrant, execute
 from harness.experiments.experiment import Arm
 from harness.experiments.file import EVENTS
+from harness.graph import Graph
 from harness.machines.place import Place, find_place
 from harness.measurement.spec import arm_name
 from harness.measurement.subject import find_subject
@@ -55,3 +56,21 @@ def test_an_explained_run_until_stationary_explains_its_window_alone():
     record = execute(run, lambda phase: None)
     assert record["warmup_s"] > 0.0
     assert record["time_use"]["elapsed_s"] == pytest.approx(record["duration_s"])
+
+
+@pytest.mark.parametrize(("asked_s", "window_s"), [(0.5, 1.2), (1.2, 1.2), (1.25, 2.4)])
+def test_a_run_of_a_source_in_bursts_has_whole_cycles(asked_s, window_s):
+    graph = Graph("bursts", 8)
+    source = graph.source("source", rates=[(0.4, 1000.0), (0.8, 0.0)])
+    graph.connect(source, graph.sink("sink"))
+    run = run_of_arm(Manual(), place=Place(), duration_s=asked_s)
+    made = entrant(Arm("manual", Manual()), "manual", run, graph)
+    assert made.run.duration_s == pytest.approx(window_s)
+    assert not made.notes
+
+
+def test_a_run_of_a_source_without_bursts_is_as_long_as_was_asked():
+    graph = Graph("even", 8)
+    graph.connect(graph.source("source", rate=10.0), graph.sink("sink"))
+    run = run_of_arm(Manual(), place=Place(), duration_s=0.7)
+    assert entrant(Arm("manual", Manual()), "manual", run, graph).run.duration_s == 0.7

@@ -114,7 +114,12 @@ def explained(
     engine = engine_of(layout, on, explained=True, profiled=profiled)
     seen = observe(engine, run, graph, lambda phase: None, explained=ExplainedWindow(engine, on))
     entry = time_use_entry(
-        layout, seen.time_use, seen.processed, seen.samples[-1].replicas, seen.disturbance
+        layout,
+        seen.time_use,
+        seen.warmup_s,
+        seen.processed,
+        seen.samples[-1].replicas,
+        seen.disturbance,
     )
     elapsed_s = sum(sample.elapsed_s for sample in seen.samples)
     record = {

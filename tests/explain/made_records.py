@@ -18,6 +18,7 @@ def operator(name: str, kind: str = "work", **facts: Any) -> dict[str, Any]:
         "queue_capacity": None,
         "behind": [],
         "interpreter_s": None,
+        "due_tuples": None,
     }
     return example(declaration.OPERATOR_FACTS, name=name, kind=kind, **plain | facts)
 

@@ -142,6 +142,28 @@ def test_a_source_that_waits_for_its_next_tuple_bounds_the_run():
     assert "waits for the time of its next tuple" in told.headline
 
 
+@pytest.mark.parametrize(("sent", "kind"), [(985, "schedule"), (970, "source")])
+def test_a_source_without_a_thread_of_its_own_bounds_the_run_if_it_sends_what_is_due(sent, kind):
+    operators = [
+        operator("source", "source", tuples=sent, due_tuples=1000.0),
+        operator("sink", "sink", queue_capacity=10, behind=["source"]),
+    ]
+    threads = [
+        thread(f"scheduler thread {place}", ("make", "source", 0.1), ("tuples", None, 0.9))
+        for place in range(2)
+    ]
+    assert explain(record(operators, threads)).bounds[0].kind == kind
+
+
+def test_one_tuple_that_is_not_sent_yet_is_no_delay():
+    operators = [
+        operator("source", "source", tuples=9, due_tuples=10.0),
+        operator("sink", "sink", behind=["source"]),
+    ]
+    told = explain(record(operators, [thread("source source", ("work", "sink", 0.1))]))
+    assert told.bounds[0].kind == "schedule"
+
+
 def test_a_slow_source_does_not_hide_an_operator_that_does_not_keep_up_with_another_source():
     operators = [
         operator("data", "source"),

@@ -19,7 +19,6 @@ from harness.measurement.control import (
     Controller,
     mean_latency_s,
     pool_time_s,
-    target_rate,
 )
 from harness.measurement.laws import pool_law
 from harness.models import Dynamic, Model, Multilevel
@@ -521,32 +520,6 @@ def test_a_law_that_needs_nothing_of_operators_is_not_told(graph, moment, script
 
 def test_without_tuples_at_the_sinks_there_is_no_latency(runtime):
     assert mean_latency_s((0, 0, 0)) is None
-
-
-def sources(*given: dict[str, Any]) -> Graph:
-    graph = Graph("paced", 8)
-    for index, options in enumerate(given):
-        graph.connect(graph.source(f"source{index}", **options), graph.sink(f"sink{index}"))
-    return graph
-
-
-@pytest.mark.parametrize(
-    ("given", "begin_s", "end_s", "expected"),
-    [
-        ([{"rate": 100.0}, {"rate": 50.0}], 3.0, 5.0, 150.0),
-        ([{"rate": 100.0}, {}], 3.0, 5.0, None),
-        ([{"rates": [(1.0, 100.0), (3.0, 20.0)]}], 0.0, 4.0, 40.0),
-        ([{"rates": [(1.0, 100.0), (3.0, 20.0)]}], 8.5, 9.5, 60.0),
-        ([{"rates": [(1.0, 100.0), (3.0, 0.0)]}], 2.0, 3.0, 0.0),
-        ([{"rates": [(1.0, 100.0), (1.0, None)]}], 2.0, 3.0, 100.0),
-        ([{"rates": [(1.0, 100.0), (1.0, None)]}], 2.5, 3.5, None),
-    ],
-    ids=["two", "one-unpaced", "cycle", "across-two", "silence", "before-full-speed", "full-speed"],
-)
-def test_the_target_is_what_paced_sources_were_to_send(given, begin_s, end_s, expected):
-    assert target_rate(sources(*given), begin_s, end_s) == (
-        None if expected is None else pytest.approx(expected)
-    )
 
 
 def test_without_useful_time_a_profile_and_the_threads_utilisation_tell_what_the_pool_did(moment):

@@ -46,6 +46,12 @@ MORE = {
     for model, options in (("dynamic", {"threads": 24}), ("dedicated", {}))
 }  # fmt: skip
 
+FEW_TIMED = (
+    "cstream", "reverse-tree", {"depth": 6, "branching": 2, "busy": 100}, "coroutine",
+    {"threads": 8, "queue_capacity": 100, "events": 5_000_000},
+)  # fmt: skip
+"""Cell whose operators take so long that the rate is known after few tuples."""
+
 
 def run_on(
     machine: str, topology: str, parameters: dict, model: str, options: dict, seed: int = 1
@@ -104,13 +110,14 @@ def feed(sample):
     """
     flow = build("pipeline", {"operators": 1}, 0)[0].flow()
 
-    def told(windows, capacity=100):
-        settling = Settling(flow, capacity)
-        for sent, received, fill, *passed in windows:
+    def told(windows, capacity=100, timed=None, measures=True):
+        settling = Settling(flow, capacity, measures=measures)
+        for place, (sent, received, fill, *passed) in enumerate(windows):
             seen = replace(
                 sample(0.1, sent, received),
                 processed=(sent, *(passed or (received,)), received),
                 queue_fill=(fill,),
+                latency_counts=(0, (timed or {}).get(place, 0)),
             )
             settling.step(seen, 1000)
         return settling
@@ -123,6 +130,26 @@ def test_a_steady_run_is_stationary_after_twelve_looks_and_its_window_is_two_thi
     settling = feed([(1000, 1000, 0.5)] * 12)
     assert settling.settled
     assert (len(settling.before), len(settling.window)) == (4, 8)
+
+
+def test_a_steady_run_goes_on_for_four_times_as_long_at_most_until_ten_tuples_are_timed(feed):
+    steady = (1000, 1000, 0.5)
+    assert not feed([steady] * 47).is_over
+    assert feed([steady] * 48).is_over
+    # the first third is not in the window
+    assert not feed([steady] * 20, timed={0: 10}).is_over
+    assert not feed([steady] * 20, timed={19: 9}).is_over
+    assert feed([steady] * 20, timed={10: 4, 19: 6}).is_over
+
+
+def test_a_run_that_only_fills_queues_needs_no_timed_tuples(feed):
+    assert feed([(1000, 1000, 0.5)] * 12, measures=False).is_over
+
+
+def test_simulated_points_have_the_latency_of_ten_tuples_at_least():
+    record = run_once(run_on(*FEW_TIMED))
+    assert record["settled"]
+    assert record["latency_ns"]["count"] >= 10
 
 
 @pytest.mark.parametrize(

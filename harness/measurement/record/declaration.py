@@ -296,6 +296,14 @@ OPERATOR_FACTS = Struct(
             null="it needs no such lock",
             since="2026-11-29",
         ),
+        Field(
+            "due_tuples",
+            AMOUNT,
+            "Tuples that its schedule had for the window",
+            "tuples",
+            null="it is no source with a rate, or sends all it can at times",
+            since="2026-11-30",
+        ),
     ),
 )
 
