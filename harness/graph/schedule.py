@@ -1,4 +1,4 @@
-"""When paced sources have to send: at a rate, or in cycles of bursts."""
+"""Schedules of paced sources: tuples at a rate, or in cycles of bursts."""
 
 from __future__ import annotations
 
