@@ -124,8 +124,8 @@ def run(args: argparse.Namespace) -> int:
             advice = adviser.advise()
         except KeyboardInterrupt:
             if found := adviser.so_far:
-                _write_records(args, found)
                 say("\n".join(lines_so_far(found)))
+                _write_records(args, found)
             raise
         _report(args, advice, simulated.graph)
     return 0

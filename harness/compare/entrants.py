@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DURATION_S = 0.5  # of a run: many short runs tell more than few long ones
 PERIOD_S = SHORTEST_S  # of laws: a run of an elastic arm takes dozens of periods
-ROUNDING = 1e-9  # of a number of cycles: by so much it may be above a whole one and count as that
+ROUNDING = 1e-9  # cycles that a length may be above a whole number by an error of rounding
 
 
 @dataclass(frozen=True)
