@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.compare.contest import By, Contender, Contest, ContestEnd, keeps_up
+from harness.compare.parts import part_notes
 from harness.compare.would_help import help_of
 from harness.experiments.arms import option_of
 from harness.experiments.config import clock
@@ -262,6 +263,7 @@ def notes(contest: Contest) -> list[str]:
             "the highest rate is that of all sources together when each sends all it can, in "
             "whatever proportion that is"
         )
+    found += part_notes(contest)
     records = [record for arm in contest.contenders for record in arm.records]
     disturbed = sum(not record["host"].get("host_fit", True) for record in records)
     if disturbed:

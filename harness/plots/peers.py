@@ -37,6 +37,7 @@ DODGE = 0.035
 """Share of the distance between two costs, from arm to arm: intervals must not hide each other."""
 
 DODGED = 0.8  # of that distance, all arms together at most
+VERDICTS = 0.28  # of the height of a panel is left to the verdicts, which have five lines
 ALONE = "source and\nsink alone"
 NS = 1e-9
 
@@ -114,7 +115,8 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
                 fontsize=6.5,
                 color=style.FAINT,
             )
-    ax.set_ylim(top=ax.get_ylim()[1] * 12)  # room for the verdicts
+    low, high = ax.get_ylim()
+    ax.set_ylim(top=high * (high / low) ** (VERDICTS / (1.0 - VERDICTS)))
     _cost_axis(ax, costs)
 
 
