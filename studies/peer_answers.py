@@ -32,7 +32,7 @@ from harness.files.closure import ROOT
 from harness.peers import all_peers
 from harness.peers.peer import SHARED_SOURCES
 from harness.plots import means
-from harness.plots.peer_rates import keeps_up, with_latency
+from harness.plots.peer_rates import KEPT_UP, with_latency
 
 PAGE = ROOT / "docs/how-to/peers.md"
 BEST = 3  # arms that are shown of a situation
@@ -99,7 +99,7 @@ def of_situation(table: pd.DataFrame, situation: Situation) -> pd.DataFrame:
         rows = rows[rows[name] == value]
     if not situation.rate:
         return rows.sort_values("mean", ascending=False)
-    return rows[keeps_up(rows)].sort_values("p99")
+    return rows[rows["mean"] >= KEPT_UP * rows["rate"]].sort_values("p99")
 
 
 def _answer(rows: pd.DataFrame, situation: Situation, promises: Mapping[str, str]) -> str:

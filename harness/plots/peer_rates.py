@@ -120,8 +120,8 @@ def lines(rows: pd.DataFrame) -> Iterator[RateLine]:
 
 
 def keeps_up(paced: pd.DataFrame) -> pd.Series:
-    """Return True for each row whose sinks get what its source offers, as far as that is so at all
-    lower rates: then an arm has saturated.
+    """Return True for each row of an arm, in the order of their rates, whose sinks get what its
+    source offers, as far as that is so at all lower rates: then the arm has saturated.
     """
     return (paced["mean"] >= KEPT_UP * paced["rate"]).astype(int).cummin().astype(bool)
 
