@@ -33,7 +33,9 @@ INTERVAL = (
     "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it "
     "allows for the number of arms"
 )
-TILE_INCHES = (1.4, 0.75)
+TILE_INCHES = (1.4, 0.75)  # at least
+LINE_INCHES = 0.125  # height of a line of text in a tile
+WORDS = 3  # lines of text in a tile without reservations, at most
 TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
 # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
 TILE_TINT = 0.42
@@ -143,7 +145,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     maps = list(places.by_place(throughput) if one_payload else places.rows_by_topology(throughput))
     across = 2 if len(maps) > 1 else 1
     down = -(-len(maps) // across)
-    tile_width, tile_height = TILE_INCHES
+    tile_width, least_height = TILE_INCHES
+    lines = WORDS + max(len(_reservations(rows)) for _, rows in throughput.groupby("cell"))
+    tile_height = max(least_height, LINE_INCHES * (lines + 1))
     costs = max(of["cost"].nunique() for _, of in maps)
     rows_high = max(len(rows_of(of).values) for _, of in maps)
     with style.applied():

@@ -23,7 +23,8 @@ from harness.plots.thread_panels import shape_name
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES, LEAST_INCHES, HEIGHT_INCHES = 5.0, 9.0, 4.6
 GROUP_WIDTH = 0.7  # of the arms of a topology together; 1 is the distance to the next topology
-AXIS_END = 1.22  # end of the axis, in highest rates: leaves room for the comparison
+AXIS_END = 1.28  # end of the axis, in highest rates: leaves room for the comparison
+GROWN_ROOM = 0.18  # added to it where adapting arms have labels
 MARKERS = "vXPDos"  # for several arms of one model
 
 
@@ -90,6 +91,7 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
     arms = [arm for arm in looks if arm in set(rows["arm"])]
     step = GROUP_WIDTH / max(1, len(arms))
     for place, cell in enumerate(shapes.values()):
+        adapting = 0
         for _, row in cell.iterrows():
             x = place + step * (arms.index(row["arm"]) - (len(arms) - 1) / 2)
             look = looks[row["arm"]]
@@ -112,20 +114,22 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
                 **settled.filled(row, look),
             )
             if pd.notna(row["level"]):
+                below = adapting % 2 == 0  # in turns: neighbours must not overlap
+                adapting += 1
                 ax.annotate(
                     grown(row),
                     (x, row["mean"]),
-                    (0, -9),
+                    (0, -9 if below else 9),
                     textcoords="offset points",
                     ha="center",
-                    va="top",
+                    va="top" if below else "bottom",
                     fontsize=6.5,
                     color=style.FAINT,
                 )
         style.say_on_top(ax, place, verdict(cell), fontsize=7.5)
     highest = rows[["mean", "hi"]].min(axis=1).max() if rows["mean"].notna().any() else 1.0
     highest = max(highest, rows["mean"].max())
-    ax.set_ylim(0, AXIS_END * highest)
+    ax.set_ylim(0, (AXIS_END + GROWN_ROOM * rows["level"].notna().any()) * highest)
     ax.yaxis.set_major_formatter(style.rates())
     ax.set_xlim(-0.5, len(shapes) - 0.5)
     ax.set_xticks(range(len(shapes)), list(shapes))
@@ -145,21 +149,26 @@ def called_cell(row: pd.Series) -> str:
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """Return the highest rate of ours over that of Storm in one cell: `ours 1.04 [0.98, 1.10] of
-    Storm`; "" without either.
+    """Return the highest rate of ours over that of Storm in one cell, on three lines: `ours`, `1.04
+    [0.98, 1.10]`, `of Storm`; "" without either.
     """
     known = rows[rows["mean"].notna()]
     storm, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if storm.empty or ours.empty:
         return ""
-    return f"ours {means.best_over_best(ours, storm)} of Storm"
+    return f"ours\n{means.best_over_best(ours, storm)}\nof Storm"
 
 
 def _legend(table: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> list[Line2D]:
-    versions = {row["arm"]: row["peer"] for _, row in table[table["peer"].notna()].iterrows()}
+    peers = table[table["peer"].notna()]
+    versions = dict(zip(peers["arm"], peers["peer"].str.split().str[-1], strict=True))
     return [
         style.key(
-            ls="none", color=look.color, marker=look.marker, ms=6, label=versions.get(arm, arm)
+            ls="none",
+            color=look.color,
+            marker=look.marker,
+            ms=6,
+            label=f"{arm} {versions[arm]}" if arm in versions else arm,
         )
         for arm, look in looks.items()
     ]

@@ -279,3 +279,18 @@ def test_what_was_measured_is_not_compared_with_what_was_simulated():
     assert [text.get_text() for text in simulated.texts] == [
         text.get_text() for text in measured.texts
     ]
+
+
+def test_a_tile_is_as_high_as_its_words():
+    throughput, speedup = contest({"pipeline": ([1], [128]), "mix": ([1], [128])})
+    throughput = throughput.assign(settled_share=0.5)
+    figure = figure_named("crossover", {"throughput": throughput, "speedup": speedup})
+    figure.draw_without_rendering()
+    (ax,) = [ax for ax in figure.axes if ax.get_title()]
+    for tile in ax.patches:
+        box = tile.get_window_extent()
+        (text,) = [
+            text for text in ax.texts if box.contains(*ax.transData.transform(text.get_position()))
+        ]
+        assert text.get_text().count("\n") == 5
+        assert text.get_window_extent().height <= box.height

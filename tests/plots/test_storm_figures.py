@@ -4,6 +4,8 @@ Storm did not run.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from harness.plots import storm_panels, style
@@ -43,7 +45,7 @@ def test_the_comparison_takes_the_best_of_ours_and_of_storm_where_both_ran(rows)
     table = frame(rows)
     assert (
         storm_panels.verdict(table[(table["topology"] == "chain") & ~table["simulated"]])
-        == "ours 1.50 [1.17, 1.83] of Storm"
+        == "ours\n1.50 [1.17, 1.83]\nof Storm"
     )
     assert storm_panels.verdict(table[table["simulated"]]) == ""
 
@@ -64,8 +66,8 @@ def test_topologies_stand_in_their_order_with_every_arm_and_what_failed_on_the_a
     lost = [line for line in measured.lines if line.get_marker() == "x"]
     assert [list(line.get_ydata()) for line in lost] == [[0], [0]]
     assert [text.get_text() for text in measured.texts] == [
-        "ours 1.50 [1.17, 1.83] of Storm",
-        "ours 0.90 [0.70, 1.10] of Storm",
+        "ours\n1.50 [1.17, 1.83]\nof Storm",
+        "ours\n0.90 [0.70, 1.10]\nof Storm",
     ]
     assert [text.get_text() for text in simulated.texts] == ["12 threads\n6.5 replicas"] * 2
     (legend,) = figure.legends
@@ -84,3 +86,26 @@ def test_arms_of_one_model_have_its_colour_and_markers_of_their_own(rows):
     looks = storm_panels.arm_looks(frame(rows))
     assert looks["coroutine-2"].color == looks["coroutine-12"].color
     assert looks["coroutine-2"].marker != looks["coroutine-12"].marker
+
+
+def test_arms_of_one_peer_differ_in_the_legend(rows):
+    short = peer_row("cstream_fig12", "chain", 0, "storm 2.8.2", 900.0) | {"arm": "storm-queue-100"}
+    figure = figure_named("cstream_fig12", {"throughput": frame([*rows, short])})
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "storm 2.8.2" in names and "storm-queue-100 2.8.2" in names
+    style.plt.close(figure)
+
+
+def test_comparisons_of_neighbouring_topologies_do_not_overlap(rows):
+    several = [
+        {**each, "topology": topology}
+        for each in rows
+        if each["topology"] == "chain"
+        for topology in ("chain", "replicated", "tree", "reverse-tree")
+    ]
+    figure = figure_named("cstream_fig12", {"throughput": frame(several)})
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[-1].texts]
+    assert len(boxes) == 4
+    assert all(not one.overlaps(other) for one, other in pairwise(boxes))
+    style.plt.close(figure)
