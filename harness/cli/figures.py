@@ -33,9 +33,9 @@ At the end it says which points differ by more than both intervals from those of
 run whose tables are in results/reference/study/.
 
 examples:
-  millrace figures                 all figures of the quick profile, in 12 to 22 minutes on two CPUs
+  millrace figures                 all figures of the quick profile, in about 15 minutes on two CPUs
   millrace figures pldi17_fig9     one figure; only its experiment is measured
-  millrace figures --size paper    the sizes of the papers, in about 17 hours on two CPUs
+  millrace figures --size paper    the sizes of the papers, in about 20 hours on two CPUs
   millrace figures --report        the figures with captions as one page, results/report.html
 """
 
