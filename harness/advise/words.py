@@ -101,7 +101,8 @@ def _of_replicas(graph: Graph, operators: Sequence[OperatorShares]) -> list[str]
     many = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return [
         f"Replicas: {many} of {_names([each.name for each in several])}, which take its tuples in "
-        "turn; their results go on in the order of the tuples."
+        "turn; their results go on in the order of the tuples. That is right only for operators "
+        "without state."
     ]
 
 

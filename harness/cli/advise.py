@@ -108,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
     if (args.topology is None) == (args.costs is None):
-        raise UserError("name a topology or a graph file, or a table of costs with --from")
+        both = "" if args.topology is None else ", not both"
+        raise UserError(f"name a topology or a graph file, or a table of costs with --from{both}")
     if args.costs is not None and not args.costs.endswith(".csv"):
         raise UserError(f"--from must name a file ending in .csv, not {args.costs!r}")
     began_s = measuring_clock()

@@ -1,7 +1,7 @@
 """Parts of a graph that no stream connects: what each of them does under each arm.
 
-Arms are compared by the tuples that arrive at all sinks together. Where a graph has several such
-parts, the part with the most tuples decides, so a reader must see each part alone.
+Arms are compared by the tuples that arrive at all sinks together, or by the latencies of these.
+Where a graph has several such parts, one of them decides, so a reader must see each part alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.compare.contest import Contest
+from harness.compare.contest import By, Contest
 from harness.measurement.period_text import short
 from harness.terminal.listed import listed
 
@@ -48,9 +48,16 @@ def part_notes(contest: Contest) -> list[str]:
             continue
         if not notes:
             named = ", ".join(f"that of {part[0]['name']}" for part in parts)
+            compared = (
+                "latencies are those of the tuples of all sinks together, so a part with few tuples "
+                "may decide"
+                if contest.by is By.LATENCY
+                else "arms are compared by the sum of their tuples, so a part with many tuples "
+                "decides"
+            )
             notes.append(
-                f"no stream connects the {len(parts)} parts of this graph ({named}); arms are "
-                "compared by the sum of their tuples, so the part with the most decides"
+                f"no stream connects the {len(parts)} parts of this graph ({named}); {compared}: "
+                "compare each part in a graph of its own, too"
             )
         rates = [short(arrived_per_s(part, use["elapsed_s"])) for part in parts]
         notes.append(f"{arm.name}: its parts had {listed(rates)} tuples/s in its explained run")

@@ -165,7 +165,8 @@ def _of_bound(
         case "schedule" if len(bound.members) > 1:
             rule = "they wait for the times of their next tuples"
             keeps = f"{rule}, and the rest of the graph keeps up"
-            return BoundWords(f"the sources {names}", keeps, rule, "")
+            sources = listed_names(bound.members, MANY_NAMES)
+            return BoundWords(f"the sources {sources}", keeps, rule, "")
         case "schedule":
             rule = "it waits for the time of its next tuple"
             keeps = f"{rule}, and the rest of the graph keeps up"

@@ -5,6 +5,7 @@ arrive.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.graph.data import OperatorGraph
@@ -78,8 +79,17 @@ def visits_of(graph: OperatorGraph) -> dict[str, float]:
     return {name: each / arrived for name, each in zip(graph.operators, rate, strict=True)}
 
 
-def _hops(operators: list[Operator], numbered: Numbered) -> float:
-    rate, arrivals = _rates(operators, numbered)
+def hops_where(graph: OperatorGraph, sent: Sequence[float]) -> float:
+    """Return the hops that a tuple passes, per tuple at the sinks, where each source has sent so
+    many tuples; `sent` is by operator, and that of others does not count. 0 if nothing arrives.
+    """
+    return _hops(list(graph.operators.values()), graph.numbered(), sent)
+
+
+def _hops(
+    operators: list[Operator], numbered: Numbered, sent: Sequence[float] | None = None
+) -> float:
+    rate, arrivals = _rates(operators, numbered, sent)
     try:
         passed = math.fsum(rate[index] for index in numbered.order if operators[index].kind.hop)
         arrived = math.fsum(arrivals)
@@ -88,12 +98,17 @@ def _hops(operators: list[Operator], numbered: Numbered) -> float:
     return round(passed / arrived, 9) if 0.0 < arrived < math.inf and passed < math.inf else 0.0
 
 
-def _rates(operators: list[Operator], numbered: Numbered) -> tuple[list[float], list[float]]:
-    """Return the tuples that come to each operator while each source sends one, and those that
-    arrive at sinks by each stream.
+def _rates(
+    operators: list[Operator], numbered: Numbered, sent: Sequence[float] | None = None
+) -> tuple[list[float], list[float]]:
+    """Return the tuples that come to each operator while each source sends one, or as many as
+    `sent` has for it, and those that arrive at sinks by each stream.
     """
     targets = numbered.targets
-    rate = [1.0 if operator.is_source else 0.0 for operator in operators]
+    rate = [
+        (1.0 if sent is None else float(sent[place])) if operator.is_source else 0.0
+        for place, operator in enumerate(operators)
+    ]
     arrivals: list[float] = []  # added up exactly: a million small shares must not drift
     for index in numbered.order:
         operator = operators[index]

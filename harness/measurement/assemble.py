@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from harness.engine import Engine, Sample
 from harness.engine.left_out import left_out_of
 from harness.graph import Graph
-from harness.graph.flow import Flow
+from harness.graph.flow import hops_where
 from harness.measurement import host
 from harness.measurement.control import Step
 from harness.measurement.cpu_use import Disturbance
@@ -150,7 +150,10 @@ def fill_record(
     begun = {name: value for name, value in record.items() if name not in OUTCOMES}
     if not simulated:
         return _complete(begun, outcome, {}, seen.disturbance, calibrate)
-    per_s = None if bounded or seen.ended else passed(samples, flow)
+    per_s = None
+    if not bounded and not seen.ended:
+        outcome["hops"] = hops_in(samples, graph) or flow.hops
+        per_s = passed(samples, flow.hopping, outcome["hops"])
     return _complete(begun, outcome, {**engine.simulation, "passed_tuples_per_s": per_s})
 
 
@@ -179,19 +182,30 @@ def _complete(
     return build(RECORD, whole)
 
 
-def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
-    """Return the rate of a graph [tuples/s]: hops executed in the window over the hops of a tuple.
+def hops_in(samples: Sequence[Sample], graph: Graph) -> float:
+    """Return the hops of a tuple, per tuple at the sinks, where several sources send in the
+    proportion of the window; 0 if it is not known, or there is one source.
+    """
+    sources = sum(operator.is_source for operator in graph.operators.values())
+    if sources < 2 or not samples or not all(sample.processed for sample in samples):
+        return 0.0
+    return hops_where(graph, [sum(each) for each in zip(*(sample.processed for sample in samples), strict=True)])
+
+
+def passed(samples: Sequence[Sample], hopping: Sequence[int], hops: float) -> float | None:
+    """Return the rate of a graph [tuples/s]: what its operators that are hops (`hopping`, by place)
+    executed in the window, over the hops of a tuple.
 
     None if the hops of a tuple are unknown. In a stationary run it is the rate at the sinks. A deep
     pipeline moves its tuples in lumps, and a simulated window may end before the first lump
     arrives: hops count the part of the way that tuples have come.
     """
     elapsed_s = sum((sample.elapsed_s for sample in samples), 0.0)
-    if not flow.hops or elapsed_s <= 0.0 or not all(sample.processed for sample in samples):
+    if not hops or elapsed_s <= 0.0 or not all(sample.processed for sample in samples):
         return None
     return (
-        sum(sample.processed[place] for sample in samples for place in flow.hopping)
-        / flow.hops
+        sum(sample.processed[place] for sample in samples for place in hopping)
+        / hops
         / elapsed_s
     )
 

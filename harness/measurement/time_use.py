@@ -12,6 +12,7 @@ from harness.engine.open import Described
 from harness.engine.time_use import TimeUse, without_interpreter_waits
 from harness.errors import UserError
 from harness.graph import PortId
+from harness.graph.kinds import SPLIT
 from harness.graph.schedule import due_tuples
 from harness.machines.host.cpu import usable_cpus
 from harness.machines.host.perf_events import PerfCounters
@@ -159,13 +160,14 @@ def _operators(
     facts = []
     for place, operator in enumerate(layout.operators):
         own = capacities.get(place, [None])
+        count = replicas[place] if replicas else 1
+        if operator.keys and operator.kind is not SPLIT:
+            count = min(count, operator.keys)  # tuples of one key wait for each other
         entry = {
             "name": operator.name,
             "kind": operator.kind.name,
             "tuples": processed[place] if processed else 0,
-            "most_threads": max(
-                operator.inputs if operator.reentrant else 1, replicas[place] if replicas else 1
-            ),
+            "most_threads": max(operator.inputs if operator.reentrant else 1, count),
             "locked": layout.locked[place],
             "replicable": operator.name in able,
             "queue_capacity": None if None in own else min(own),

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.compare.contest import By
 from harness.compare.parts import arrived_per_s, part_notes, parts_of
 from harness.compare.report import notes
 from tests.compare.made_contests import compared
@@ -24,8 +25,8 @@ def explained(operators):
     return {"time_use": {"operators": operators, "elapsed_s": 2.0}}
 
 
-def noted(operators):
-    contest, _ = compared({"one": 100.0, "other": 50.0})
+def noted(operators, **options):
+    contest, _ = compared({"one": 100.0, "other": 50.0}, **options)
     contest.contenders[0].explained = explained(operators)
     return contest
 
@@ -51,6 +52,12 @@ def test_a_comparison_tells_the_rate_of_each_part():
     told = notes(noted(PAIR))
     assert any("2 parts of this graph (that of fast, that of slow)" in line for line in told)
     assert "one: its parts had 400 and 5 tuples/s in its explained run" in told
+
+
+def test_a_comparison_by_latency_says_that_all_sinks_count_together():
+    (told, _) = part_notes(noted(PAIR, by=By.LATENCY))
+    assert "latencies are those of the tuples of all sinks together" in told
+    assert "compare each part in a graph of its own" in told
 
 
 def test_a_graph_of_one_part_and_arms_without_explanation_have_no_such_note():

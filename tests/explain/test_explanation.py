@@ -180,7 +180,7 @@ def test_a_slow_source_does_not_hide_an_operator_that_does_not_keep_up_with_anot
     both_wait = [waits, thread("source data", ("make", "data", 0.1), ("pause", "data", 0.9))]
     told = explain(record(operators, both_wait))
     assert told.headline == (
-        "bound by the sources `data` > `config`: they wait for the times of their next tuples, and "
+        "bound by the sources `data` and `config`: they wait for the times of their next tuples, and "
         "the rest of the graph keeps up"
     )
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from harness.explain.shares import USEFUL
+from harness.graph import Graph
 from harness.machines.host.cpu import usable_cpus
 from harness.machines.host.interpreter import has_interpreter_lock
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
@@ -62,6 +63,16 @@ def test_replicas_of_the_dear_operator_raise_its_bound():
     (dear,) = (each for each in told.operators if each.name == "w1")
     assert dear.most_threads == 3
     assert dear.busy > 2.0
+
+
+def test_replicas_that_share_one_key_are_one_at_a_time():
+    graph = Graph("one key")
+    dear = graph.work("w", DEAR, keys=1)
+    graph.chain(graph.source("source"), dear, graph.sink("sink"))
+    told, _ = explained(graph, Coroutine(threads=4, replicas=4), **VIRTUAL)
+    assert (told.bounds[0].kind, told.bounds[0].members) == ("operator", ("w",))
+    assert told.bounds[0].used > 0.9
+    assert told.operators[1].most_threads == 1
 
 
 def test_a_lock_bounds_sources_that_share_an_operator():

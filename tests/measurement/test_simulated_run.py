@@ -339,3 +339,35 @@ def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_d
     steps = [sample for sample in steps if not sample["law_reason"].startswith("put off")]
     assert len(steps) >= 5
     assert [decision.reason for decision in decided] == [sample["law_reason"] for sample in steps]
+
+
+TWO_PARTS = """\
+operators:
+  - {source: fast, rate: 40000}
+  - {work: parse, busy_us: 6}
+  - {work: half, busy_us: 1, selectivity: 0.5}
+  - {sink: out}
+  - {source: slow, rate: 500}
+  - {work: aggregate, busy_us: 200}
+  - {sink: board}
+streams:
+  - fast -> parse
+  - parse -> half
+  - half -> out
+  - slow -> aggregate
+  - aggregate -> board
+"""
+
+
+def test_what_sources_of_different_rates_get_through_arrives_at_the_sinks(tmp_path):
+    """A tuple of `fast` passes four operators per tuple at its sink, one of `slow` one."""
+    file = tmp_path / "parts.yaml"
+    file.write_text(TWO_PARTS)
+    run = run_of(
+        "parts", {}, "manual", machine="xeon:4", simulated=True, duration_s=0.2, graph_file=f"{file}"
+    )
+    record = run_once(run)
+    assert record["error"] is None
+    assert record["hops"] == pytest.approx((2 * 40000 + 500) / 20500, rel=0.01)
+    assert record["simulation"]["passed_tuples_per_s"] == pytest.approx(20500, rel=0.02)
+    assert record["sink_tuples_per_s"] == pytest.approx(20500, rel=0.02)
