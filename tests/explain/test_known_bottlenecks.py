@@ -71,7 +71,7 @@ def test_replicas_that_share_one_key_are_one_at_a_time():
     graph.chain(graph.source("source"), dear, graph.sink("sink"))
     told, _ = explained(graph, Coroutine(threads=4, replicas=4), **VIRTUAL)
     assert (told.bounds[0].kind, told.bounds[0].members) == ("operator", ("w",))
-    assert told.bounds[0].used > 0.9
+    assert told.bounds[0].used > 0.7  # of four threads it would be a fifth
     assert told.operators[1].most_threads == 1
 
 
