@@ -49,8 +49,8 @@ def part_notes(contest: Contest) -> list[str]:
         if not notes:
             named = ", ".join(f"that of {part[0]['name']}" for part in parts)
             compared = (
-                "latencies are those of the tuples of all sinks together, so a part with few tuples "
-                "may decide"
+                "latencies are those of the tuples of all sinks together, so a part with few "
+                "tuples may decide"
                 if contest.by is By.LATENCY
                 else "arms are compared by the sum of their tuples, so a part with many tuples "
                 "decides"

@@ -189,7 +189,8 @@ def hops_in(samples: Sequence[Sample], graph: Graph) -> float:
     sources = sum(operator.is_source for operator in graph.operators.values())
     if sources < 2 or not samples or not all(sample.processed for sample in samples):
         return 0.0
-    return hops_where(graph, [sum(each) for each in zip(*(sample.processed for sample in samples), strict=True)])
+    processed = zip(*(sample.processed for sample in samples), strict=True)
+    return hops_where(graph, [sum(each) for each in processed])
 
 
 def passed(samples: Sequence[Sample], hopping: Sequence[int], hops: float) -> float | None:
@@ -204,9 +205,7 @@ def passed(samples: Sequence[Sample], hopping: Sequence[int], hops: float) -> fl
     if not hops or elapsed_s <= 0.0 or not all(sample.processed for sample in samples):
         return None
     return (
-        sum(sample.processed[place] for sample in samples for place in hopping)
-        / hops
-        / elapsed_s
+        sum(sample.processed[place] for sample in samples for place in hopping) / hops / elapsed_s
     )
 
 

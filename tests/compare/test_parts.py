@@ -69,9 +69,7 @@ def test_a_graph_of_one_part_and_arms_without_explanation_have_no_such_note():
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=60), st.data())
 def test_parts_are_what_can_be_reached_along_streams_in_either_direction(streams, data):
     order = data.draw(st.permutations(range(31)))
-    operators = [
-        operator(str(each), [str(a) for a, b in streams if b == each]) for each in order
-    ]
+    operators = [operator(str(each), [str(a) for a, b in streams if b == each]) for each in order]
     beside = {each: set() for each in range(31)}
     for one, other in streams:
         beside[one].add(other)

@@ -364,7 +364,13 @@ def test_what_sources_of_different_rates_get_through_arrives_at_the_sinks(tmp_pa
     file = tmp_path / "parts.yaml"
     file.write_text(TWO_PARTS)
     run = run_of(
-        "parts", {}, "manual", machine="xeon:4", simulated=True, duration_s=0.2, graph_file=f"{file}"
+        "parts",
+        {},
+        "manual",
+        machine="xeon:4",
+        simulated=True,
+        duration_s=0.2,
+        graph_file=f"{file}",
     )
     record = run_once(run)
     assert record["error"] is None
