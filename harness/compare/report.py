@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.compare.contest import By, Contender, Contest, ContestEnd, keeps_up
+from harness.compare.contest import KEPT_UP, By, Contender, Contest, ContestEnd, keeps_up
 from harness.compare.parts import part_notes
 from harness.compare.would_help import help_of
 from harness.experiments.arms import option_of
@@ -258,6 +258,7 @@ def notes(contest: Contest) -> list[str]:
                 f"{arm.name}: its ratio to the best changed while it was measured, so its interval "
                 "is of other conditions than its estimate; repeat this on a quiet machine"
             )
+    found += _paced_notes(contest) if contest.paced else []
     if contest.paced and len(contest.schedule.sources) > 1:
         found.append(
             "the highest rate is that of all sources together when each sends all it can, in "
@@ -270,6 +271,24 @@ def notes(contest: Contest) -> list[str]:
         found.append(
             f"host: {disturbed} of {len(records)} runs were disturbed; millrace doctor says by what"
         )
+    return found
+
+
+def _paced_notes(contest: Contest) -> list[str]:
+    """Return what a reader might misread where sources have rates."""
+    found = []
+    kept = [arm for arm in contest.running if keeps_up(arm, contest.schedule)]
+    if contest.by is By.THROUGHPUT and len(kept) == len(contest.running) > 1:
+        found.append(
+            "all arms keep up, so their throughput is the rate offered and says nothing about "
+            "them: compare latencies (--by latency) and highest rates"
+        )
+    for arm in kept:
+        if arm.sustained is not None and arm.sustained < KEPT_UP * (contest.offered_per_s or 0.0):
+            found.append(
+                f"{arm.name}: it keeps up with a rate above its highest one: at full speed sources "
+                "take CPU time from the operators behind them, or something disturbed these runs"
+            )
     return found
 
 

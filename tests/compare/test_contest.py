@@ -318,6 +318,29 @@ def test_a_paced_source_is_compared_by_latency_and_run_at_full_speed():
     assert keeps == {"a": "yes", "b": "NO"}
 
 
+def test_arms_that_all_keep_up_are_not_told_apart_by_throughput():
+    def steady(run, rate):
+        return made_record(run, rate if run.full_speed else 200.0)
+
+    told = "throughput is the rate offered"
+    made, _ = compared({"a": 900.0, "b": 400.0}, make=steady, offered=200.0)
+    assert any(told in note for note in report.notes(made))
+    for options in ({"by": By.LATENCY, "make": steady}, {"make": paced}):
+        made, _ = compared({"a": 900.0, "b": 400.0}, offered=200.0, **options)
+        assert not any(told in note for note in report.notes(made))
+
+
+def test_a_highest_rate_below_the_rate_that_an_arm_keeps_up_with_is_noted():
+    def slow_at_full_speed(run, rate):
+        return made_record(run, rate if run.full_speed else 200.0)
+
+    made, _ = compared(
+        {"a": 900.0, "b": 50.0}, make=slow_at_full_speed, by=By.LATENCY, offered=200.0
+    )
+    (note,) = (note for note in report.notes(made) if "above its highest one" in note)
+    assert note.startswith("b: ")
+
+
 @pytest.mark.parametrize(("begin_s", "keeps_up"), [(0.0, "NO"), (3.0, "yes")])
 def test_an_arm_keeps_up_if_it_sends_what_the_bursts_of_its_window_have(begin_s, keeps_up):
     """A cycle of four seconds: 400 tuples in the first one, and none later."""
