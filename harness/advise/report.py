@@ -67,7 +67,8 @@ def _gain(advice: Advice) -> str:
         return f"none: the advice is {advice.baseline}, with which others are compared"
     if gain.estimate != gain.estimate:  # nan
         return f"unknown: it was not compared with {advice.baseline}"
-    return gain_text(advice, gain)
+    keep = f"; it may be none, so keep {advice.baseline} if you have it" if gain.low <= 1.0 else ""
+    return f"{gain_text(advice, gain)}{keep}"
 
 
 def _costs(costs: GraphCosts) -> list[str]:
