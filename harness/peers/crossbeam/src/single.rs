@@ -32,7 +32,7 @@ fn source(mut op: Operator, to: Ports<Sender<Tuple>>) -> Operator {
 fn work(mut op: Operator, from: Receiver<Tuple>, to: Ports<Sender<Tuple>>) -> Operator {
     let mut turn = 0;
     for mut tuple in from {
-        if !op.leaves(from_ref(&tuple.header)) {
+        if !op.leaves(from_ref(&tuple.header.sequence)) {
             op.work(&mut tuple.header);
             send(&to, &mut turn, tuple);
             op.count(1);
@@ -43,7 +43,7 @@ fn work(mut op: Operator, from: Receiver<Tuple>, to: Ports<Sender<Tuple>>) -> Op
 
 fn sink(mut op: Operator, from: Receiver<Tuple>) -> Operator {
     for tuple in from {
-        if !op.leaves(from_ref(&tuple.header)) {
+        if !op.leaves(from_ref(&tuple.header.sequence)) {
             op.arrive(&tuple.header, &tuple.payload);
             op.count(1);
         }

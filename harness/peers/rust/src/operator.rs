@@ -18,7 +18,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 pub struct Operator {
     pub shared: Arc<Shared>,
     number: usize,
-    executed: u64,
+    pub(crate) executed: u64,
     factor: f64,
     ending: Ending,
 }
@@ -68,16 +68,29 @@ impl Operator {
         (left > 0).then(|| Duration::from_nanos(left).min(LONGEST_SLEEP))
     }
 
-    /// The next tuple of a source. One in so many has the time when it was due, or is made.
-    pub fn make(&mut self) -> Header {
-        let sequence = self.executed;
-        let born = match self.plan().gap {
+    /// True if a source has a rate.
+    pub fn is_paced(&self) -> bool {
+        self.plan().gap > 0.0
+    }
+
+    /// Of one tuple in so many of a source: the time when it is due, or now.
+    pub(crate) fn born(&self, sequence: u64) -> u64 {
+        match self.plan().gap {
             _ if sequence % SAMPLED != 0 => 0,
             0.0 => self.shared.now(),
             _ => self.due().max(1),
-        };
-        self.ending.sum = self.ending.sum.wrapping_add(fingerprint(sequence));
-        Header { sequence, born, value: value_of(sequence), path: 0 }
+        }
+    }
+
+    /// The next tuple of a source.
+    pub fn make(&mut self) -> Header {
+        let sequence = self.executed;
+        self.add_to_sum(fingerprint(sequence));
+        Header { sequence, born: self.born(sequence), value: value_of(sequence), path: 0 }
+    }
+
+    pub(crate) fn add_to_sum(&mut self, fingerprints: u64) {
+        self.ending.sum = self.ending.sum.wrapping_add(fingerprints);
     }
 
     pub fn make_tuple(&mut self) -> Tuple {
@@ -94,24 +107,24 @@ impl Operator {
         }
     }
 
-    /// The same on a batch.
-    pub fn work_on(&self, headers: &mut [Header]) {
+    /// The same on the values of a batch.
+    pub fn work_on(&self, values: &mut [f64]) {
         let (plan, factor) = (self.plan(), self.factor);
         if !plan.busy.is_zero() {
-            headers.iter().for_each(|_| be_busy(plan.busy));
+            values.iter().for_each(|_| be_busy(plan.busy));
         } else if plan.cost == 1 {
             // an inner loop would take longer than the multiply
-            headers.iter_mut().for_each(|header| header.value *= factor);
+            values.iter_mut().for_each(|value| *value *= factor);
         } else if plan.cost < SERIAL_FLOP {
-            for header in headers {
-                header.value = multiply(header.value, factor, plan.cost);
+            for value in values {
+                *value = multiply(*value, factor, plan.cost);
             }
         } else {
             let nothing = factor - factor; // +0.0, which the compiler does not know
             let mut before = factor;
-            for header in headers {
-                before = multiply(after(header.value, before, nothing), factor, plan.cost);
-                header.value = before;
+            for value in values {
+                before = multiply(after(*value, before, nothing), factor, plan.cost);
+                *value = before;
             }
         }
     }
@@ -123,13 +136,13 @@ impl Operator {
     }
 
     /// True if tuples are not executed any more; then it counts these.
-    pub fn leaves(&mut self, headers: &[Header]) -> bool {
+    pub fn leaves(&mut self, sequences: &[u64]) -> bool {
         if !self.shared.cut.load(Relaxed) {
             return false;
         }
-        for header in headers {
+        for sequence in sequences {
             self.ending.left += 1;
-            self.ending.sum = self.ending.sum.wrapping_add(fingerprint(header.sequence));
+            self.add_to_sum(fingerprint(*sequence));
         }
         true
     }

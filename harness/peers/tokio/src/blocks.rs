@@ -11,6 +11,7 @@ type To = Ports<Sender<Box<Block>>>;
 
 pub async fn run(op: Operator, from: From, to: To) -> Operator {
     match op.kind() {
+        Kind::Source if op.is_paced() => paced_source(op, to).await,
         Kind::Source => source(op, to).await,
         Kind::Work if to.len() == 1 => work(op, from, to).await,
         Kind::Work => split(op, from, to).await,
@@ -19,6 +20,19 @@ pub async fn run(op: Operator, from: From, to: To) -> Operator {
 }
 
 async fn source(mut op: Operator, to: To) -> Operator {
+    let shared = op.shared.clone();
+    while op.goes_on() {
+        let numbers = op.round(to.len());
+        for (first, port) in numbers.clone().zip(&to) {
+            let block = op.make_block(first..numbers.end, to.len());
+            send(port, block, &shared.plan).await;
+        }
+    }
+    op
+}
+
+/// A source with a rate fills a block for each port at once, as tuples become due.
+async fn paced_source(mut op: Operator, to: To) -> Operator {
     let shared = op.shared.clone();
     let mut filling = Filling::new(to.len(), &shared.plan);
     while op.goes_on() {
@@ -51,7 +65,9 @@ async fn split(mut op: Operator, mut from: From, to: To) -> Operator {
         if from.is_empty() {
             send_all(&to, &mut filling, plan).await;
         }
-        let Some(mut block) = from.recv().await else { break };
+        let Some(mut block) = from.recv().await else {
+            break;
+        };
         if op.execute(&mut block) {
             for (port, full) in filling.deal(plan, &block) {
                 send(&to[port], full, plan).await;

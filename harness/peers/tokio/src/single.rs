@@ -32,7 +32,7 @@ async fn source(mut op: Operator, to: Ports<Sender<Tuple>>) -> Operator {
 async fn work(mut op: Operator, mut from: Receiver<Tuple>, to: Ports<Sender<Tuple>>) -> Operator {
     let mut turn = 0;
     while let Some(mut tuple) = from.recv().await {
-        if !op.leaves(from_ref(&tuple.header)) {
+        if !op.leaves(from_ref(&tuple.header.sequence)) {
             op.work(&mut tuple.header);
             send(&to, &mut turn, tuple).await;
             op.count(1);
@@ -43,7 +43,7 @@ async fn work(mut op: Operator, mut from: Receiver<Tuple>, to: Ports<Sender<Tupl
 
 async fn sink(mut op: Operator, mut from: Receiver<Tuple>) -> Operator {
     while let Some(tuple) = from.recv().await {
-        if !op.leaves(from_ref(&tuple.header)) {
+        if !op.leaves(from_ref(&tuple.header.sequence)) {
             op.arrive(&tuple.header, &tuple.payload);
             op.count(1);
         }
