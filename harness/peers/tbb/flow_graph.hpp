@@ -3,7 +3,6 @@
 // so that without it a fast source would fill the memory. Sinks give its tokens back.
 #pragma once
 
-#include <oneapi/tbb/concurrent_queue.h>
 #include <oneapi/tbb/flow_graph.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "run.hpp"
+#include "spares.hpp"
 
 namespace peer {
 
@@ -40,7 +40,8 @@ inline bool is_light(const Plan& plan) {
 template <class Policy>
 class FlowGraph {
  public:
-  FlowGraph(Run& run, int tokens) : plan_(run.plan), run_(run), copies_(plan_.operators.size(), 0) {
+  FlowGraph(Run& run, int tokens)
+      : plan_(run.plan), run_(run), spares_(plan_), copies_(plan_.operators.size(), 0) {
     for (size_t i = 0; i < plan_.operators.size(); ++i) {
       copies(i);
       if (plan_.operators[i].kind == "source") {
@@ -61,10 +62,6 @@ class FlowGraph {
     }
   }
 
-  ~FlowGraph() {
-    for (Block* block; spare_.try_pop(block);) Block::free(block);
-  }
-
   void run() {
     for (auto& source : sources_) source->input.activate();
     graph_.wait_for_all();
@@ -79,7 +76,7 @@ class FlowGraph {
           maker(of.run_, number),
           input(of.graph_,
                 [&of, this](oneapi::tbb::flow_control& control) {
-                  Block* block = maker.next([&of] { return of.take(); });
+                  Block* block = maker.next([&of] { return of.spares_.take(); });
                   if (block == nullptr) control.stop();
                   return block;
                 }),
@@ -134,7 +131,7 @@ class FlowGraph {
     for (size_t k = 0; k < block->count; ++k) {
       Block*& part = parts[turns_[i]];
       if (part == nullptr) part = like(*block);
-      part->copy_from(*block, k, plan_.payload);
+      part->copy_from(*block, k, 1, plan_.payload);
       turns_[i] = (turns_[i] + 1) % op.ports.size();
     }
     uint64_t rest = block->weight - block->count;  // of the token of a block that was not full
@@ -143,57 +140,37 @@ class FlowGraph {
       parts[port]->weight = parts[port]->count + std::exchange(rest, 0);
       send(op.ports[port], parts[port]);
     }
-    free(block);
+    spares_.give_back(block);
   }
 
   // To every stream of a port: a copy to each but the last.
   void send(const std::vector<Stream>& streams, Block* block) {
     for (size_t k = 0; k + 1 < streams.size(); ++k) {
       Block* copy = like(*block);
-      for (size_t j = 0; j < block->count; ++j) copy->copy_from(*block, j, plan_.payload);
+      copy->copy_from(*block, 0, block->count, plan_.payload);
       hand(streams[k], copy);
     }
     hand(streams.back(), block);
   }
 
   void hand(const Stream& stream, Block* block) {
-    if (stream.step > 0) {
-      for (size_t k = 0; k < block->count; ++k) {
-        millrace::Tuple& header = block->headers()[k];
-        header.path = header.path + stream.step;
-      }
-    }
+    block->add_to_paths(stream.step);
     nodes_[stream.target]->try_put(block);
   }
 
-  // Blocks are made once and used again; alone, each is allocated and freed.
-  Block* take() {
-    Block* block = nullptr;
-    if (plan_.batch == 1 || !spare_.try_pop(block)) return Block::make(plan_.batch, plan_.payload);
-    block->count = 0;
-    return block;
-  }
   Block* like(const Block& block) {
-    Block* made = take();
+    Block* made = spares_.take();
     made->source = block.source;
     made->weight = block.weight;
     return made;
   }
-  void free(Block* block) {
-    if (plan_.batch == 1) {
-      Block::free(block);
-    } else {
-      spare_.push(block);
-    }
-  }
-
   void give_back_left(size_t i, Block* block) {
     count_arrived(*source_of_.at(block->source), block->weight * copies(i));
   }
   void give_back(Block* block, uint64_t times) {
     Source& source = *source_of_.at(block->source);
     const uint64_t weight = block->weight;
-    if (!block->left) free(block);
+    if (!block->left) spares_.give_back(block);
     count_arrived(source, weight * times);
   }
 
@@ -220,7 +197,7 @@ class FlowGraph {
 
   const Plan& plan_;
   Run& run_;
-  oneapi::tbb::concurrent_queue<Block*> spare_;
+  Spares spares_;
   flow::graph graph_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::map<size_t, Source*> source_of_;

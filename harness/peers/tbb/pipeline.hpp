@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "run.hpp"
+#include "spares.hpp"
 
 namespace peer {
 
@@ -54,35 +55,6 @@ inline int pipeline_tokens(const Plan& plan) {
   return Chains(plan).depth() >= 100 ? 256 : 64;
 }
 
-// Memory of blocks. Alone, each is allocated when its source makes it and freed at the sink. Tokens
-// end in the order in which they began, so that blocks can take slots in turn.
-class Slots {
- public:
-  Slots(const Plan& plan, int tokens) : plan_(plan), slots_(plan.batch > 1 ? tokens : 0) {
-    for (Block*& slot : slots_) slot = Block::make(plan.batch, plan.payload);
-  }
-  ~Slots() {
-    for (Block* slot : slots_) Block::free(slot);
-  }
-
-  Block* take() {
-    if (slots_.empty()) return Block::make(plan_.batch, plan_.payload);
-    Block* slot = slots_[next_];
-    next_ = next_ + 1 == slots_.size() ? 0 : next_ + 1;
-    slot->count = 0;
-    slot->left = false;
-    return slot;
-  }
-  void give_back(Block* block) {
-    if (slots_.empty()) Block::free(block);
-  }
-
- private:
-  const Plan& plan_;
-  std::vector<Block*> slots_;
-  size_t next_ = 0;
-};
-
 inline void run_pipeline(Run& run, int tokens) {
   using oneapi::tbb::filter;
   using oneapi::tbb::filter_mode;
@@ -90,13 +62,11 @@ inline void run_pipeline(Run& run, int tokens) {
   const Chains chains(run.plan);
   const bool alone = chains.width() == 1;
   const auto mode = alone ? filter_mode::serial_in_order : filter_mode::parallel;
-  // A source with several ports has a block of each open while it fills them, and they do not leave
-  // in the order in which they were begun.
-  Slots slots(run.plan, tokens + 2 * static_cast<int>(chains.width()));
+  Spares spares(run.plan);
   Maker maker(run, chains.source());
   filter<void, Block*> steps = make_filter<void, Block*>(
       filter_mode::serial_in_order, [&](oneapi::tbb::flow_control& control) -> Block* {
-        Block* block = maker.next([&] { return slots.take(); });
+        Block* block = maker.next([&] { return spares.take(); });
         if (block == nullptr) control.stop();
         return block;
       });
@@ -110,9 +80,9 @@ inline void run_pipeline(Run& run, int tokens) {
   oneapi::tbb::parallel_pipeline(
       static_cast<size_t>(tokens),
       steps & make_filter<Block*, void>(filter_mode::serial_in_order, [&](Block* block) {
-        for (size_t i = 0; i < block->count; ++i) block->headers()[i].path = chains.path(*block);
+        block->add_to_paths(chains.path(*block));
         if (!block->left) run.receive(chains.sink(), block);
-        slots.give_back(block);
+        spares.give_back(block);
       }));
 }
 

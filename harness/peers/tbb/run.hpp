@@ -24,26 +24,40 @@ namespace peer {
 inline constexpr uint64_t SAMPLED = 32;  // one tuple in so many has its latency taken
 inline constexpr int64_t LONGEST_SLEEP_NS = 10'000'000;
 
-// Tuples that travel together; one, where tuples travel by themselves. All that it needs is one
-// piece of memory: this, the headers, and the payloads.
+// Tuples that travel together; one, where tuples travel by themselves. An array for each field, so
+// that an operator touches no more than the values, several with an instruction. All that it needs
+// is one piece of memory.
 class Block {
  public:
   static Block* make(size_t batch, size_t payload) {
-    void* memory = ::operator new(sizeof(Block) + batch * (sizeof(millrace::Tuple) + payload));
-    return new (memory) Block(batch);
+    const size_t line = batch == 1 ? alignof(Block) : millrace::CACHE_LINE;
+    const size_t payloads = (batch * payload + line - 1) / line * line;
+    size_t space = sizeof(Block) + payloads + batch * HEADER + line;
+    void* const memory = ::operator new(space);
+    void* at = static_cast<char*>(memory) + sizeof(Block);
+    std::align(line, payloads + batch * HEADER, at, space);  // else vectors would be in two lines
+    return new (static_cast<Block*>(at) - 1)
+        Block(batch, memory, static_cast<char*>(at) + payloads);
   }
-  static void free(Block* block) { ::operator delete(block); }
+  static void free(Block* block) { ::operator delete(block->memory_); }
 
-  millrace::Tuple* headers() { return reinterpret_cast<millrace::Tuple*>(this + 1); }
-  char* payload(size_t i, size_t bytes) {
-    return reinterpret_cast<char*>(headers() + batch) + i * bytes;
+  char* payload(size_t i, size_t bytes) { return reinterpret_cast<char*>(this + 1) + i * bytes; }
+  double* values() { return values_; }
+  uint64_t* sequences() { return reinterpret_cast<uint64_t*>(values_ + batch); }
+  int64_t* born() { return reinterpret_cast<int64_t*>(sequences() + batch); }
+  uint32_t* paths() { return reinterpret_cast<uint32_t*>(born() + batch); }
+
+  void copy_from(Block& other, size_t from, size_t tuples, size_t bytes) {
+    std::copy_n(other.values() + from, tuples, values() + count);
+    std::copy_n(other.sequences() + from, tuples, sequences() + count);
+    std::copy_n(other.born() + from, tuples, born() + count);
+    std::copy_n(other.paths() + from, tuples, paths() + count);
+    std::memcpy(payload(count, bytes), other.payload(from, bytes), tuples * bytes);
+    count += tuples;
   }
-  char* add(const millrace::Tuple& header, size_t bytes) {
-    headers()[count] = header;
-    return payload(count++, bytes);
-  }
-  void copy_from(Block& other, size_t i, size_t bytes) {
-    std::memcpy(add(other.headers()[i], bytes), other.payload(i, bytes), bytes);
+  void add_to_paths(uint32_t step) {
+    if (step == 0) return;
+    for (size_t i = 0; i < count; ++i) paths()[i] += step;
   }
 
   const size_t batch;  // tuples that it has room for
@@ -54,12 +68,23 @@ class Block {
   bool left = false;    // counted as not executed: it goes nowhere any more
 
  private:
-  explicit Block(size_t batch) : batch(batch) {}
-};
-static_assert(sizeof(Block) % alignof(millrace::Tuple) == 0);
+  static constexpr size_t HEADER = 3 * sizeof(uint64_t) + sizeof(uint32_t);
 
+  Block(size_t batch, void* memory, void* values)
+      : batch(batch), memory_(memory), values_(static_cast<double*>(values)) {}
+
+  void* const memory_;
+  double* const values_;
+};
+
+// By eight words first, as one vector.
 inline void fill(char* at, uint64_t sequence, size_t bytes) {
+  typedef uint64_t Words __attribute__((vector_size(64)));
   uint64_t word = sequence * millrace::GOLDEN;
+  for (; bytes >= sizeof(Words); bytes -= sizeof(Words), at += sizeof(Words), word += 8) {
+    const Words words = word + Words{0, 1, 2, 3, 4, 5, 6, 7};
+    std::memcpy(at, &words, sizeof(words));
+  }
   for (; bytes >= 8; bytes -= 8, at += 8, ++word) std::memcpy(at, &word, 8);
   std::memcpy(at, &word, bytes);
 }
@@ -69,12 +94,29 @@ inline bool is_intact(const char* at, uint64_t sequence, size_t bytes, uint64_t 
   const size_t words = bytes / 8;
   if (words == 0) return true;
   const uint64_t base = sequence * millrace::GOLDEN;
-  const size_t probes[3] = {0, words - 1, static_cast<size_t>((mixed >> 32) * words >> 32)};
-  return std::all_of(std::begin(probes), std::end(probes), [&](size_t i) {
+  const auto is_made = [&](size_t i) {
     uint64_t word;
     std::memcpy(&word, at + 8 * i, 8);
     return word == base + i;
-  });
+  };
+  return is_made(0) & is_made(words - 1) & is_made((mixed >> 32) * words >> 32);
+}
+
+// The work of an operator, as `millrace::multiply_batch` does it.
+inline void multiply_all(double* values, size_t count, uint32_t cost) {
+  const double factor = millrace::opaque_one();
+  if (cost == 1) {  // without the inner loop, which would take longer than the multiply
+    for (size_t i = 0; i < count; ++i) values[i] *= factor;
+  } else if (cost < millrace::SERIAL_FLOP || count == 1) {
+    for (size_t i = 0; i < count; ++i) values[i] = millrace::multiply(values[i], factor, cost);
+  } else {
+    const double nothing = factor - factor;
+    double before = factor;
+    for (size_t i = 0; i < count; ++i) {
+      before = millrace::multiply(millrace::after(values[i], before, nothing), factor, cost);
+      values[i] = before;
+    }
+  }
 }
 
 // What one operator counts. Where several threads execute it at once, they add; else the one store
@@ -112,8 +154,7 @@ class Run {
     if (!cut.load(std::memory_order_relaxed)) return false;
     block->left = true;
     uint64_t sum = 0;
-    for (size_t i = 0; i < block->count; ++i)
-      sum += millrace::fingerprint(block->headers()[i].sequence);
+    for (size_t i = 0; i < block->count; ++i) sum += millrace::fingerprint(block->sequences()[i]);
     tallies[number]->left += block->count;
     tallies[number]->sum += sum;
     return true;
@@ -128,9 +169,7 @@ class Run {
         }
       }
     } else {
-      millrace::multiply_batch(block->headers(), sizeof(millrace::Tuple),
-                               static_cast<uint32_t>(block->count), millrace::opaque_one(),
-                               op.cost);
+      multiply_all(block->values(), block->count, op.cost);
     }
     tallies[number]->count(block->count, alone);
   }
@@ -139,23 +178,29 @@ class Run {
   void receive(size_t number, Block* block) {
     if (leaves(number, block)) return;
     Tally& tally = *tallies[number];
-    uint64_t sum = 0;
-    for (size_t i = 0; i < block->count; ++i) {
-      const millrace::Tuple& header = block->headers()[i];
-      const uint64_t mixed = millrace::fingerprint(header.sequence);
-      sum += mixed;
-      if (header.value != millrace::value_for(header.sequence) ||
-          !is_intact(block->payload(i, plan.payload), header.sequence, plan.payload, mixed)) {
-        ++tally.harmed;
-      }
-      if (header.born_ns > 0) tally.latency.record(now() - header.born_ns);
-      if (header.path >= tally.next.size()) tally.next.resize(header.path + 1);
-      uint64_t& expected = tally.next[header.path];
-      if (header.sequence < expected) ++tally.out_of_order;
-      expected = header.sequence + 1;
+    const size_t count = block->count, bytes = plan.payload;
+    const uint64_t* sequences = block->sequences();
+    const int64_t* born = block->born();
+    const double* values = block->values();
+    const uint32_t* paths = block->paths();
+    uint64_t sum = 0, harmed = 0, out_of_order = 0;
+    for (size_t i = 0; i < count; ++i) {
+      sum += millrace::fingerprint(sequences[i]);
+      harmed += values[i] != millrace::value_for(sequences[i]);
     }
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t mixed = millrace::fingerprint(sequences[i]);
+      harmed += !is_intact(block->payload(i, bytes), sequences[i], bytes, mixed);
+      if (born[i] > 0) tally.latency.record(now() - born[i]);
+      if (paths[i] >= tally.next.size()) tally.next.resize(paths[i] + 1);
+      uint64_t& expected = tally.next[paths[i]];
+      out_of_order += sequences[i] < expected;
+      expected = sequences[i] + 1;
+    }
+    tally.harmed += harmed;
+    tally.out_of_order += out_of_order;
     Tally::add(tally.sum, sum, true);
-    tally.count(block->count, true);
+    tally.count(count, true);
   }
 
   const Plan& plan;
@@ -171,66 +216,125 @@ class Run {
 class Maker {
  public:
   Maker(Run& run, size_t number)
-      : run_(run), number_(number), open_(run.plan.operators[number].ports.size()) {}
+      : run_(run),
+        number_(number),
+        gap_ns_(run.plan.operators[number].gap_ns),
+        open_(run.plan.operators[number].ports.size()) {}
 
   // The next block, in memory that `take` returns; null if there shall be none.
   template <class Take>
   Block* next(Take&& take) {
-    if (!find_made()) {
-      fill_all(take);
-      if (!find_made()) return nullptr;
-    }
-    Block* block = std::exchange(open_[emitted_], nullptr);
-    block->source = number_;
-    block->port = emitted_++;
-    block->weight = run_.plan.batch;
-    return block;
+    return gap_ns_ > 0.0 ? next_due(take) : next_of_round(take);
   }
 
  private:
-  bool find_made() {
-    while (emitted_ < open_.size() && open_[emitted_] == nullptr) ++emitted_;
-    return emitted_ < open_.size();
+  // At full speed: a block for each port in turn, with the tuples that take this port.
+  template <class Take>
+  Block* next_of_round(Take&& take) {
+    const size_t ports = open_.size();
+    if (port_ == ports || begin_ + port_ >= end_) {
+      begin_ = end_;
+      end_ += run_.plan.batch * ports;
+      if (run_.plan.limit >= 0) end_ = std::min(end_, static_cast<uint64_t>(run_.plan.limit));
+      port_ = 0;
+      if (begin_ == end_ || run_.stopping.load(std::memory_order_relaxed)) {
+        end_ = begin_;
+        return nullptr;
+      }
+    }
+    Block* block = take();
+    fill_with(*block, begin_ + port_, ports);
+    return made(block, port_++);
+  }
+
+  // Tuples with this number, and every so many after it.
+  void fill_with(Block& block, uint64_t first, uint64_t every) {
+    const size_t count = (end_ - first + every - 1) / every, bytes = run_.plan.payload;
+    uint64_t* sequences = block.sequences();
+    int64_t* born = block.born();
+    double* values = block.values();
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; ++i) {
+      sequences[i] = first + i * every;
+      values[i] = millrace::value_for(sequences[i]);
+      sum += millrace::fingerprint(sequences[i]);
+    }
+    std::fill_n(block.paths(), count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      born[i] = sequences[i] % SAMPLED == 0 ? run_.now() : 0;
+      fill(block.payload(i, bytes), sequences[i], bytes);
+    }
+    block.count = count;
+    count_made(count, sum);
+  }
+
+  // With a rate: blocks for all ports at once, of tuples as they become due.
+  template <class Take>
+  Block* next_due(Take&& take) {
+    if (!find_open()) {
+      fill_due(take);
+      if (!find_open()) return nullptr;
+    }
+    Block* block = std::exchange(open_[port_], nullptr);
+    return made(block, port_++);
+  }
+
+  bool find_open() {
+    while (port_ < open_.size() && open_[port_] == nullptr) ++port_;
+    return port_ < open_.size();
   }
 
   template <class Take>
-  void fill_all(Take&& take) {
-    emitted_ = 0;
+  void fill_due(Take&& take) {
+    port_ = 0;
     const uint64_t most = run_.plan.batch * open_.size();
-    uint64_t sum = 0, made = 0;
-    while (made < most && static_cast<int64_t>(sequence_) != run_.plan.limit &&
+    uint64_t sum = 0, count = 0;
+    while (count < most && static_cast<int64_t>(sequence_) != run_.plan.limit &&
            !run_.stopping.load(std::memory_order_relaxed)) {
-      const int64_t due = due_at();
-      if (due > 0 && run_.now() < due) {
-        if (made > 0) break;  // what is due does not wait for what is not
+      const int64_t due = std::max<int64_t>(1, static_cast<int64_t>(sequence_ * gap_ns_));
+      if (run_.now() < due) {
+        if (count > 0) break;  // what is due does not wait for what is not
         std::this_thread::sleep_for(
             std::chrono::nanoseconds(std::min(due - run_.now(), LONGEST_SLEEP_NS)));
         continue;
       }
       Block*& block = open_[turn_];
       if (block == nullptr) block = take();
-      const int64_t born = sequence_ % SAMPLED != 0 ? 0 : due > 0 ? due : run_.now();
-      fill(block->add({sequence_, born, millrace::value_for(sequence_), 0, millrace::DATA, 0},
-                      run_.plan.payload),
-           sequence_, run_.plan.payload);
+      const size_t i = block->count++;
+      block->sequences()[i] = sequence_;
+      block->born()[i] = sequence_ % SAMPLED == 0 ? due : 0;
+      block->values()[i] = millrace::value_for(sequence_);
+      block->paths()[i] = 0;
+      fill(block->payload(i, run_.plan.payload), sequence_, run_.plan.payload);
       sum += millrace::fingerprint(sequence_);
       ++sequence_;
-      ++made;
+      ++count;
       turn_ = turn_ + 1 == open_.size() ? 0 : turn_ + 1;
     }
-    Tally::add(run_.tallies[number_]->sum, sum, true);
-    run_.tallies[number_]->count(made, true);
+    count_made(count, sum);
   }
 
-  int64_t due_at() const {  // 0: at once
-    const double gap = run_.plan.operators[number_].gap_ns;
-    return gap > 0.0 ? std::max<int64_t>(1, static_cast<int64_t>(sequence_ * gap)) : 0;
+  Block* made(Block* block, size_t port) const {
+    block->source = number_;
+    block->port = port;
+    block->weight = run_.plan.batch;
+    return block;
+  }
+
+  void count_made(size_t count, uint64_t sum) {
+    Tally::add(run_.tallies[number_]->sum, sum, true);
+    run_.tallies[number_]->count(count, true);
   }
 
   Run& run_;
-  size_t number_;
-  std::vector<Block*> open_;  // by output port; null: nothing for it yet
-  size_t emitted_ = 0, turn_ = 0;
+  const size_t number_;
+  const double gap_ns_;
+  size_t port_ = 0;  // of the next block
+  // at full speed: the numbers of the round
+  uint64_t begin_ = 0, end_ = 0;
+  // with a rate: by output port, null: nothing for it yet; whose turn it is; the next number
+  std::vector<Block*> open_;
+  size_t turn_ = 0;
   uint64_t sequence_ = 0;
 };
 
