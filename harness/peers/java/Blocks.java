@@ -11,6 +11,9 @@ import millrace.Tally;
  */
 final class Blocks extends Threads<Block> {
     private static final int SPARE = 4096;
+    /** How often a thread lets others run before it waits: threads are more than CPUs, and to be woken costs more. */
+    private static final int YIELDS = 16;
+
     private static final int LONGEST = 64; // blocks in a queue: 4 MiB where tuples are large
     private static final Block LAST = new Block(0, 0); // the last thing on a stream
 
@@ -31,6 +34,23 @@ final class Blocks extends Threads<Block> {
 
     @Override
     void send(Plan.Operator operator, Tally tally) throws InterruptedException {
+        if (tally.isPaced()) {
+            sendDue(operator, tally);
+            return;
+        }
+        List<List<Plan.Stream>> ports = operator.ports();
+        while (tally.goesOn(plan.limit)) { // a block for each port in turn, with the tuples that take this port
+            long first = tally.executed();
+            long end = plan.endOfRound(first, ports.size());
+            for (int port = 0; port < ports.size() && first + port < end; port++) {
+                Block block = take();
+                block.make(tally, first + port, ports.size(), end);
+                pass(block, ports.get(port));
+            }
+        }
+    }
+
+    private void sendDue(Plan.Operator operator, Tally tally) throws InterruptedException {
         Filling out = new Filling(operator.ports());
         while (tally.goesOn(plan.limit)) {
             if (!tally.isDue()) {
@@ -97,8 +117,24 @@ final class Blocks extends Threads<Block> {
 
     /** Waits for a block, and takes all that there are: a sender that waits for room then has it for many. */
     private static void fetch(ArrayBlockingQueue<Block> queue, ArrayDeque<Block> got) throws InterruptedException {
+        for (int i = 0; i < YIELDS; i++) {
+            if (queue.drainTo(got) > 0) {
+                return;
+            }
+            Thread.yield();
+        }
         got.add(queue.take());
         queue.drainTo(got);
+    }
+
+    private static void put(ArrayBlockingQueue<Block> queue, Block block) throws InterruptedException {
+        for (int i = 0; i < YIELDS; i++) {
+            if (queue.offer(block)) {
+                return;
+            }
+            Thread.yield();
+        }
+        queue.put(block);
     }
 
     private Block take() {
@@ -126,7 +162,7 @@ final class Blocks extends Threads<Block> {
 
     private void hand(Block block, Plan.Stream stream) throws InterruptedException {
         block.pass(stream.step());
-        queues.get(stream.target()).put(block);
+        put(queues.get(stream.target()), block);
     }
 
     /** The blocks that an operator fills: one for each output port, as tuples take the ports in turn. */

@@ -1,5 +1,7 @@
 package millrace;
 
+import java.util.Arrays;
+
 /** Tuples that travel together: arrays of primitives. */
 public final class Block {
     public final double[] value;
@@ -19,7 +21,28 @@ public final class Block {
         payloads = new byte[tuples * payload];
     }
 
-    /** Adds a source's next tuple, and counts it. */
+    /**
+     * Makes the tuples of a source at full speed with the number `first`, and every so many after it, below `end`, and counts them. Loops over one
+     * array each, with numbers that the source keeps in fields in variables.
+     */
+    public void make(Tally source, long first, int every, long end) {
+        count = (int) ((end - first + every - 1) / every);
+        long sum = 0;
+        for (int i = 0; i < count; i++) {
+            long number = first + (long) i * every;
+            sequence[i] = number;
+            value[i] = Tuple.valueOf(number);
+            sum += Tuple.fingerprint(number);
+        }
+        Arrays.fill(path, 0, count, 0);
+        for (int i = 0; i < count; i++) {
+            born[i] = source.bornNow(sequence[i]);
+            Tuple.fill(sequence[i], payloads, i * bytes, bytes);
+        }
+        source.made(count, sum);
+    }
+
+    /** Adds the next tuple of a source with a rate, and counts it. */
     public void add(Tally source) {
         int i = count++;
         sequence[i] = source.executed();
@@ -62,9 +85,6 @@ public final class Block {
 
     /** It has arrived at a sink. */
     public void arrive(Tally sink) {
-        for (int i = 0; i < count; i++) {
-            sink.receive(sequence[i], born[i], value[i], path[i], payloads, i * bytes);
-        }
-        sink.count(count);
+        sink.receive(sequence, born, value, path, payloads, count);
     }
 }

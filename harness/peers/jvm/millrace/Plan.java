@@ -21,6 +21,12 @@ public final class Plan {
     public int batch; // tuples that are handed on at once
     public long limit;
 
+    /** The number after those of a round, in which a source at full speed makes a block for each of its ports. */
+    public long endOfRound(long first, int ports) {
+        long end = first + (long) ports * batch;
+        return limit < 0 ? end : Math.min(end, limit);
+    }
+
     public static Plan read(String file) throws IOException {
         Plan plan = new Plan();
         for (String line : Files.readAllLines(Path.of(file))) {

@@ -52,6 +52,11 @@ public final class Tally {
         return gapNs > 0.0 ? Math.max(1, (long) (executed.get() * gapNs)) : 0;
     }
 
+    /** True if the source has a rate. */
+    public boolean isPaced() {
+        return gapNs > 0.0;
+    }
+
     /** False if the source's next tuple is not due yet. */
     public boolean isDue() {
         long due = due();
@@ -83,6 +88,17 @@ public final class Tally {
             return 0;
         }
         return gapNs > 0.0 ? due() : Run.now();
+    }
+
+    /** When a tuple of a source at full speed is born, now; 0 if its latency is not taken. */
+    long bornNow(long sequence) {
+        return sequence % SAMPLED != 0 ? 0 : Run.now();
+    }
+
+    /** A source has made so many tuples at once, with this sum of fingerprints. */
+    void made(int tuples, long fingerprints) {
+        sum += fingerprints;
+        count(tuples);
     }
 
     /** The source's next tuple, when it is due; null if it shall end. */
@@ -171,19 +187,14 @@ public final class Tally {
     }
 
     /** A tuple has arrived at a sink, with its payload from `begin` on. Whoever calls counts it. */
-    public void receive(long sequence, long born, double value, int path, byte[] bytes, int begin) {
+    private void receive(long sequence, long born, double value, int path, byte[] bytes, int begin) {
         long mixed = Tuple.fingerprint(sequence);
         sum += mixed;
         if (value != Tuple.valueOf(sequence) || !Tuple.isIntact(sequence, mixed, bytes, begin, payload)) {
             harmed++;
         }
         if (born > 0) {
-            long ns = Run.now() - born;
-            int bucket = bucketOf(ns);
-            latency.lazySet(bucket, latency.get(bucket) + 1);
-            if (ns > longest.get()) {
-                longest.lazySet(ns);
-            }
+            observe(Run.now() - born);
         }
         while (path >= next.length) {
             next = java.util.Arrays.copyOf(next, 2 * next.length);
@@ -192,6 +203,46 @@ public final class Tally {
             outOfOrder++;
         }
         next[path] = sequence + 1;
+    }
+
+    /** Tuples of a block have arrived at a sink, and are counted. */
+    void receive(long[] sequences, long[] born, double[] values, int[] paths, byte[] payloads, int tuples) {
+        long fingerprints = 0;
+        long wrong = 0;
+        long late = 0;
+        long[] after = next;
+        for (int i = 0; i < tuples; i++) {
+            long sequence = sequences[i];
+            long mixed = Tuple.fingerprint(sequence);
+            fingerprints += mixed;
+            if (values[i] != Tuple.valueOf(sequence) || !Tuple.isIntact(sequence, mixed, payloads, i * payload, payload)) {
+                wrong++;
+            }
+            if (born[i] > 0) {
+                observe(Run.now() - born[i]);
+            }
+            int path = paths[i];
+            while (path >= after.length) {
+                after = java.util.Arrays.copyOf(after, 2 * after.length);
+            }
+            if (sequence < after[path]) {
+                late++;
+            }
+            after[path] = sequence + 1;
+        }
+        next = after;
+        sum += fingerprints;
+        harmed += wrong;
+        outOfOrder += late;
+        count(tuples);
+    }
+
+    private void observe(long ns) {
+        int bucket = bucketOf(ns);
+        latency.lazySet(bucket, latency.get(bucket) + 1);
+        if (ns > longest.get()) {
+            longest.lazySet(ns);
+        }
     }
 
     static double multiply(double value, double by, int cost) {
