@@ -8,6 +8,7 @@ import com.lmax.disruptor.dsl.Disruptor;
 import com.lmax.disruptor.dsl.ProducerType;
 import com.lmax.disruptor.util.DaemonThreadFactory;
 import java.util.Arrays;
+import java.util.concurrent.locks.LockSupport;
 import millrace.Block;
 import millrace.Chains;
 import millrace.Plan;
@@ -21,6 +22,7 @@ import millrace.Tally;
 final class Blocks extends Ring<Blocks.Event> {
     private static final int CPUS = Runtime.getRuntime().availableProcessors();
     private static final long SLEEP_NS = 100_000; // of a handler without events
+    private static final int LIGHT_FLOP = 100; // of all operators that a tuple passes
     private static final int LONGEST = 256; // blocks in a ring for few chains: 16 MiB where tuples are large
 
     static final class Event extends Ring.Event {
@@ -28,21 +30,34 @@ final class Blocks extends Ring<Blocks.Event> {
     }
 
     private final Sink sink = new Sink();
+    private final boolean sharesCpus;
 
     Blocks(Plan plan, Chains chains) {
-        this(plan, chains, handlers(chains));
+        this(plan, chains, handlers(plan, chains));
     }
 
     private Blocks(Plan plan, Chains chains, Handlers handlers) {
         super(plan, chains, handlers, ring(plan, chains, handlers));
+        sharesCpus = handlers.number() >= CPUS;
         connect((row, stage) -> new Steps(handlers, row, stage), sink);
     }
 
-    /** Chains are shared out to the CPUs, or else the operators of the few chains. One row of handlers sees all events, so its last is the sink. */
-    private static Handlers handlers(Chains chains) {
+    /**
+     * Chains are shared out to the CPUs, or else the operators of the few chains. One row of handlers sees all events, so its last is the sink. If
+     * operators take less time than the source, one handler is all.
+     */
+    private static Handlers handlers(Plan plan, Chains chains) {
+        if (chains.chains.stream().allMatch(chain -> isLight(plan, chain))) {
+            return new Handlers(1, 1, false);
+        }
         int rows = Math.min(chains.width(), CPUS);
         int stages = Math.min(chains.depth(), Math.max(1, CPUS / rows));
         return new Handlers(rows, stages, rows > 1 || stages == 0);
+    }
+
+    private static boolean isLight(Plan plan, Chains.Chain chain) {
+        return Arrays.stream(chain.operators()).mapToObj(plan.operators::get).allMatch(operator -> operator.busyNs() == 0)
+                && Arrays.stream(chain.operators()).map(i -> plan.operators.get(i).cost()).sum() < LIGHT_FLOP;
     }
 
     /** It holds as many tuples as a queue before each operator would. */
@@ -63,6 +78,19 @@ final class Blocks extends Ring<Blocks.Event> {
     void send(RingBuffer<Event> ring) {
         Tally tally = Run.tally(chains.source);
         int width = chains.width();
+        while (!tally.isPaced() && tally.goesOn(plan.limit)) {
+            long begin = tally.executed();
+            long end = plan.endOfRound(begin, width);
+            for (int chain = 0; chain < width && begin + chain < end; chain++) {
+                awaitRoom(ring, 1);
+                long at = ring.next();
+                Event event = ring.get(at);
+                event.block.make(tally, begin + chain, width, end);
+                event.chain = chain;
+                event.left = false;
+                ring.publish(at);
+            }
+        }
         while (tally.goesOn(plan.limit)) {
             int due = tally.due(plan.batch * width, plan.limit);
             if (due == 0) {
@@ -70,6 +98,7 @@ final class Blocks extends Ring<Blocks.Event> {
                 continue;
             }
             int blocks = Math.min(due, width);
+            awaitRoom(ring, blocks);
             long end = ring.next(blocks);
             long first = end - blocks + 1;
             for (int i = 0; i < blocks; i++) {
@@ -82,6 +111,13 @@ final class Blocks extends Ring<Blocks.Event> {
                 ring.get(first + i % blocks).block.add(tally);
             }
             ring.publish(first, end);
+        }
+    }
+
+    /** Waits until the ring has room. By itself it waits for a nanosecond at a time, which takes CPU time from handlers that share a CPU. */
+    private void awaitRoom(RingBuffer<Event> ring, int blocks) {
+        while (sharesCpus && !ring.hasAvailableCapacity(blocks)) {
+            LockSupport.parkNanos(SLEEP_NS);
         }
     }
 
