@@ -77,7 +77,7 @@ def answers(table: pd.DataFrame) -> str:
     parts = [
         "# Which runtime in which situation",
         "Made by `python -m studies.peer_answers`, whose help says how to read it. Latency at full "
-        "speed is that of full queues.",
+        f"speed is that of full queues. {_measured_by(table)}",
         _alone(table),
     ]
     for number, situation in enumerate(SITUATIONS, start=1):
@@ -85,6 +85,15 @@ def answers(table: pd.DataFrame) -> str:
         parts.append(f"## {number}. {situation.title[0].upper()}{situation.title[1:]}")
         parts.append(_answer(rows, situation, promises) if len(rows) else "Not measured.")
     return "\n\n".join(parts) + "\n"
+
+
+def _measured_by(table: pd.DataFrame) -> str:
+    """Return the programs that were measured, as a sentence: those of each experiment's commits."""
+    told = [
+        f"{name}: {', '.join(sorted({commit[:8] for commit in rows['commit'].dropna()}))}"
+        for name, rows in table.groupby("experiment", sort=True)
+    ]
+    return f"The programs are those of commits ({'; '.join(told)}); others may be faster."
 
 
 def of_situation(table: pd.DataFrame, situation: Situation) -> pd.DataFrame:

@@ -67,6 +67,12 @@ def test_a_dozen_situations_are_listed_and_what_was_not_measured_is_told(table):
     assert "Source and sink alone: not measured." in page
 
 
+def test_the_page_says_which_programs_were_measured(table):
+    rates = table["experiment"] == "peer_rates"
+    page = answers(table.assign(commit=rates.map({True: "abcdefabcd", False: "0123456789"})))
+    assert "(peer_rates: abcdefab; peers: 01234567)" in page
+
+
 def test_every_peer_has_its_promises_on_the_page_of_peers():
     found = peer_answers.promised(peer_answers.PAGE.read_text(encoding="utf-8"))
     assert set(found) == set(all_peers())
