@@ -152,7 +152,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     rows_high = max(len(rows_of(of).values) for _, of in maps)
     with style.applied():
         width, height = across * (tile_width * costs + 0.9), down * (tile_height * rows_high + 0.75)
-        drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.2))
+        drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.75))
         axes = list(drawing.subplots(down, across, squeeze=False).flat)
         hatched: set[str] = set()
         for ax, (called, rows) in zip(axes, maps, strict=False):

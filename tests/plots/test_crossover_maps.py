@@ -281,8 +281,9 @@ def test_what_was_measured_is_not_compared_with_what_was_simulated():
     ]
 
 
-def test_a_tile_is_as_high_as_its_words():
-    throughput, speedup = contest({"pipeline": ([1], [128]), "mix": ([1], [128])})
+@pytest.mark.parametrize("topologies", [["pipeline"], ["pipeline", "mix"]])
+def test_a_tile_is_as_high_as_its_words(topologies):
+    throughput, speedup = contest({name: ([1], [128]) for name in topologies})
     throughput = throughput.assign(settled_share=0.5)
     figure = figure_named("crossover", {"throughput": throughput, "speedup": speedup})
     figure.draw_without_rendering()
