@@ -117,15 +117,18 @@ def test_the_record_has_the_tuples_that_a_queue_really_holds(name, asked, payloa
 @pytest.mark.parametrize(
     ("topology", "parameters", "threads"),
     [
-        ("pipeline", {"operators": 7, "cost": 1, "payload": 8}, lambda cpus: 1 + min(7, cpus)),
+        ("pipeline", {"operators": 7, "cost": 100, "payload": 8}, lambda cpus: 1 + min(7, cpus)),
         (
             "data-parallel",
-            {"width": 7, "cost": 1, "payload": 8},
+            {"width": 7, "cost": 100, "payload": 8},
             lambda cpus: 2 + min(7, cpus) if cpus > 1 else 2,
         ),
+        # chains that are cheaper than the source have one handler beside it
+        ("pipeline", {"operators": 7, "cost": 1, "payload": 8}, lambda cpus: 2),
+        ("data-parallel", {"width": 7, "cost": 1, "payload": 8}, lambda cpus: 2),
     ],
 )
-def test_disruptor_batched_has_as_many_handlers_as_cpus(topology, parameters, threads):
+def test_disruptor_batched_has_as_many_handlers_as_cpus_or_one(topology, parameters, threads):
     found = find_peer("disruptor-batched")
     if found.built_version is None:
         pytest.skip("peer disruptor-batched is not built here (make peers)")
