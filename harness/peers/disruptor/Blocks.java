@@ -73,12 +73,20 @@ final class Blocks extends Ring<Blocks.Event> {
         return handlers.number() < CPUS ? new YieldingWaitStrategy() : new SleepingWaitStrategy(0, SLEEP_NS);
     }
 
-    /** Tuples take the chains in turn, so that it fills a block for each at once. */
     @Override
     void send(RingBuffer<Event> ring) {
         Tally tally = Run.tally(chains.source);
+        if (tally.isPaced()) {
+            sendDue(ring, tally);
+        } else {
+            sendRounds(ring, tally);
+        }
+    }
+
+    /** At full speed: a block for each chain in turn, with the tuples that take this chain. */
+    private void sendRounds(RingBuffer<Event> ring, Tally tally) {
         int width = chains.width();
-        while (!tally.isPaced() && tally.goesOn(plan.limit)) {
+        while (tally.goesOn(plan.limit)) {
             long begin = tally.executed();
             long end = plan.endOfRound(begin, width);
             for (int chain = 0; chain < width && begin + chain < end; chain++) {
@@ -91,6 +99,11 @@ final class Blocks extends Ring<Blocks.Event> {
                 ring.publish(at);
             }
         }
+    }
+
+    /** With a rate: tuples take the chains in turn, so that it fills a block for each at once. */
+    private void sendDue(RingBuffer<Event> ring, Tally tally) {
+        int width = chains.width();
         while (tally.goesOn(plan.limit)) {
             int due = tally.due(plan.batch * width, plan.limit);
             if (due == 0) {

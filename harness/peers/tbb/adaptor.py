@@ -78,7 +78,7 @@ PEERS = (
     ),
     Peer(
         name="tbb-pipeline-batched",
-        title="the same, with a block of tuples for each token, in a slot that is used again",
+        title="the same, with a block of tuples for each token, which is used again",
         batch=BLOCK,
         batching=f"blocks of up to {BLOCK} tuples a token",
         **PIPELINE,
