@@ -35,6 +35,7 @@ INTERVAL = (
 )
 TILE_INCHES = (1.4, 0.75)  # at least
 LINE_INCHES = 0.125  # height of a line of text in a tile
+REST_INCHES = 1.75  # height of title, legend, axis and foot
 WORDS = 3  # lines of text in a tile without reservations, at most
 TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
 # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
@@ -152,7 +153,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     rows_high = max(len(rows_of(of).values) for _, of in maps)
     with style.applied():
         width, height = across * (tile_width * costs + 0.9), down * (tile_height * rows_high + 0.75)
-        drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.75))
+        drawing = style.plt.figure(figsize=(max(width, 6.0), height + REST_INCHES))
         axes = list(drawing.subplots(down, across, squeeze=False).flat)
         hatched: set[str] = set()
         for ax, (called, rows) in zip(axes, maps, strict=False):

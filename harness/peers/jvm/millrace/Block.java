@@ -22,8 +22,8 @@ public final class Block {
     }
 
     /**
-     * Makes the tuples of a source at full speed with the number `first`, and every so many after it, below `end`, and counts them. Loops over one
-     * array each, with numbers that the source keeps in fields in variables.
+     * Makes the tuples of a source at full speed with the number `first`, and every so many after it, below `end`, and counts them. Each loop
+     * is over one array. Meanwhile the counters of the source are local variables.
      */
     public void make(Tally source, long first, int every, long end) {
         count = (int) ((end - first + every - 1) / every);
