@@ -109,12 +109,15 @@ def test_a_threaded_port_gets_its_tuples_while_its_sender_is_busy_with_a_sibling
 @pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=str)
 def test_what_a_filter_rarely_passes_on_does_not_wait_for_more(model: Model) -> None:
     graph = Graph("rare", 8)
+    # expensive enough that far fewer than the most pass it between two samples
+    steady = graph.work("steady", 1000)
     rare, sink = graph.filter("rare", 1e-4), graph.sink("sink")
-    graph.connect(graph.source("source"), rare)
+    graph.connect(graph.source("source"), steady)
+    graph.connect(steady, rare)
     graph.connect(rare, sink)
     if model == Manual():
         graph.threaded_port(sink)
-    comes_soon_from(graph, model, "sink", "source", 1_000_000)
+    comes_soon_from(graph, model, "sink", "steady", 1_000_000)
 
 
 @pytest.mark.parametrize("order", [("near", "far"), ("far", "near")])
