@@ -142,7 +142,7 @@ def _by_operator(explained: RunExplanation) -> list[str]:
         (
             each.name,
             *(_share(each.shares[name]) for name in shown),
-            f"{100 * each.busy:.0f}",
+            f"{each.busy:.2f}",
             time_ns(each.work_ns, each.least_ns),
             time_ns(each.queues_ns, each.least_ns if has_queues else None),
             _queue(each),
@@ -155,7 +155,8 @@ def _by_operator(explained: RunExplanation) -> list[str]:
         rows.append((f"{len(rest)} more operators", *sums, "", "", "", ""))
     columns = ("operator", *shown, "busy", "work", "queues", "queue")
     return [
-        "where the time of all threads goes, by operator [%]; a tuple's work and queues [ns]",
+        "where the time of all threads goes, by operator [%]; busy [threads]; a tuple's work and "
+        "queues [ns]",
         *_table(columns, rows),
     ]
 

@@ -511,6 +511,20 @@ def test_a_cost_below_what_a_look_shows_has_a_limit_and_no_zero():
     assert rows["b"][-3:] == ["0.0123", "0", "10"]
 
 
+def test_the_table_by_operator_has_the_threads_that_are_busy_as_json_has_them():
+    operators = chain(operator("a", most_threads=4, queue_capacity=10))
+    told = explain(record(operators, [thread(f"t{i}", ("work", "a", 0.62)) for i in range(2)]))
+    (shown,) = [each for each in told.to_mapping()["operators"] if each["name"] == "a"]
+    assert shown["busy"] == pytest.approx(1.24)
+    lines = report(told)
+    title = "where the time of all threads goes, by operator [%]"
+    begin = next(i for i, line in enumerate(lines) if line.startswith(title))
+    assert "busy [threads]" in lines[begin]
+    names = lines[begin + 1].split()
+    (row,) = [line.split() for line in lines if line.startswith("  a ")]
+    assert row[names.index("busy")] == "1.24"
+
+
 def test_the_critical_path_is_the_way_that_takes_longest():
     operators = [
         SOURCE,
