@@ -65,7 +65,6 @@ def sentences(
             lines.append(_without_others(bounds, operators, use))
         if stolen >= TELLING / 2:
             lines.append(f"other programs {_of_others(shares, use)}")
-    lines += _of_threads_for_replicas(first, bounds, by_name, use)
     lines += _of_no_cpu(shares, threads, use)
     lines += _of_locks(shares, operators)
     if not binds:
@@ -172,7 +171,8 @@ def _of_bound(
             keeps = f"{rule}, and the rest of the graph keeps up"
             return BoundWords(f"the source {names}", keeps, rule, "")
         case "operator":
-            return _of_operator(by_name[bound.members[0]], used)
+            operator = by_name[bound.members[0]]
+            return _of_operator(operator, used, _remedy_of(operator, bound, bounds, use))
         case "interpreter":
             return _of_interpreter(bound, used)
         case "path" if bound.limit > 1:
@@ -184,7 +184,7 @@ def _of_bound(
             remedy = "a queue on the way would let more threads work"
             return BoundWords(f"the paths {names}", busy, rule, remedy)
         case "path":
-            return _of_path(bound, by_name, used)
+            return _of_path(bound, bounds, by_name, use)
         case "in flight":
             rule = (
                 f"they have room for {bound.limit:,.0f} tuples on the critical path {names}, which "
@@ -203,15 +203,21 @@ def _of_bound(
     )
 
 
-def _of_path(bound: Bound, by_name: Mapping[str, OperatorShares], used: str) -> BoundWords:
+def _of_path(
+    bound: Bound,
+    bounds: Sequence[Bound],
+    by_name: Mapping[str, OperatorShares],
+    use: Mapping[str, Any],
+) -> BoundWords:
     rule = f"one thread at a time executes these {len(bound.members)} operators"
-    busy = f"{rule}, and is busy {used} of the time"
+    busy = f"{rule}, and is busy {_percent(bound.used)} of the time"
     name = f"the path {_names(bound.members)}"
     dearest = max((by_name[each] for each in bound.members), key=lambda operator: operator.busy)
     if dearest.kind == "source" or dearest.busy < DOMINATES * bound.used:
         return BoundWords(name, busy, rule, "a queue between them would let two threads work")
-    most = f"`{dearest.name}` takes {_percent(min(dearest.busy / bound.used, 1.0))} of that"
-    remedy = f"{most}, so a queue would not help much; {_remedy_of(dearest)}"
+    share = _percent(min(dearest.busy / bound.used, 1.0))
+    most = f"`{dearest.name}` takes {share} of that, so a queue would not help much"
+    remedy = f"{most}; {_remedy_of(dearest, bound, bounds, use)}"
     return BoundWords(name, busy, rule, remedy)
 
 
@@ -238,26 +244,6 @@ def _of_threads(
         busy = f"they work {used} of the time"
         rule = f"they execute at most {count} operators at once"
     return BoundWords(name, busy, rule, remedy)
-
-
-def _of_threads_for_replicas(
-    first: Bound,
-    bounds: Sequence[Bound],
-    by_name: Mapping[str, OperatorShares],
-    use: Mapping[str, Any],
-) -> list[str]:
-    """Say that replicas of the operator that bounds the run need more threads, if all work."""
-    threads = next((each for each in bounds if each.kind == THREADS), None)
-    if first.kind != OPERATOR or threads is None or threads.used < BINDS or not _has_pool(use):
-        return []
-    operator = by_name[first.members[0]]
-    if not operator.replicable or operator.takes_turns:
-        return []
-    verb = "works" if _count(threads.limit) == "1" else "work"
-    return [
-        f"its {_threads(threads, use)} {verb} {_percent(threads.used)} of the time, too, so "
-        "replicas need more threads (--threads N)"
-    ]
 
 
 def _has_pool(use: Mapping[str, Any]) -> bool:
@@ -291,7 +277,7 @@ def _of_interpreter(bound: Bound, used: str) -> BoundWords:
     )
 
 
-def _of_operator(operator: OperatorShares, used: str) -> BoundWords:
+def _of_operator(operator: OperatorShares, used: str, remedy: str) -> BoundWords:
     name = f"`{operator.name}`"
     if operator.most_threads > 1:
         threads = f"{operator.most_threads} threads"
@@ -299,7 +285,7 @@ def _of_operator(operator: OperatorShares, used: str) -> BoundWords:
             name,
             f"its {threads} are busy {used} of the time",
             f"at most {threads} execute it at once",
-            OF_ONE if operator.takes_turns else "more replicas would help",
+            remedy,
         )
     moves = (operator.queues_ns or 0.0) / operator.tuple_ns if operator.tuple_ns > 0.0 else 0.0
     of_that = f" ({_percent(moves)} of that moves tuples)" if moves >= MUCH_MOVING else ""
@@ -307,16 +293,32 @@ def _of_operator(operator: OperatorShares, used: str) -> BoundWords:
         name,
         f"it is busy {used} of the time{of_that} and can use only one thread",
         "it can use only one thread",
-        _remedy_of(operator),
+        remedy,
     )
 
 
-def _remedy_of(operator: OperatorShares) -> str:
+def _remedy_of(
+    operator: OperatorShares, bound: Bound, bounds: Sequence[Bound], use: Mapping[str, Any]
+) -> str:
+    """Return what would help an operator that makes a bound. Replicas of it gain little if all
+    threads of a pool are nearly as busy.
+    """
+    several = operator.most_threads > 1
     if operator.takes_turns:
-        return f"replicas would wait for the interpreter's lock; {OF_ONE}"
-    if operator.replicable:
-        return "replicas would help (--model coroutine --replicas N)"
-    return "it can have no replicas, so it would have to become cheaper or be divided"
+        return OF_ONE if several else f"replicas would wait for the interpreter's lock; {OF_ONE}"
+    if not operator.replicable:
+        return "it can have no replicas, so it would have to become cheaper or be divided"
+    how = "more replicas would help"
+    if not several:
+        how = "replicas would help (--model coroutine --replicas N)"
+    threads = next((each for each in bounds if each.kind == THREADS), None)
+    if threads is None or threads.used < DOMINATES * bound.used or not _has_pool(use):
+        return how
+    are = "is" if _count(threads.limit) == "1" else "are"
+    return (
+        f"{how}; they need more threads (--threads N), since its {_threads(threads, use)} {are} "
+        "nearly as busy"
+    )
 
 
 def _of_others(shares: Times, use: Mapping[str, Any]) -> str:
