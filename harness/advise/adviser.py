@@ -218,7 +218,7 @@ class Adviser:
         }
         if not record["threads"] or not queued or not all(map(can_be_named, queued)):
             return []
-        return [found_by_law(costs, self._asked.terms.place, record["threads"], queued)]
+        return [found_by_law(self._asked.terms.place, record["threads"], queued)]
 
     def _climb(self, ranked: Sequence[Candidate], reserve_s: float) -> None:
         """Halve the best arm with its neighbours that were not tried, as long as one is better."""

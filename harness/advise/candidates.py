@@ -3,6 +3,9 @@
 A region of operators without queues between them is executed by one thread at a time, a pool by its
 threads, everything by the CPUs, and all operators in Python by one thread at a time, if the
 interpreter has its lock. The nearest of these bounds ranks the arms; runs decide.
+
+Parts of a graph that no stream connects are as fast as their own regions let them be, so bounds are
+those of the parts, added up. If the sources of all parts have rates, these fix their proportion.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from harness.advise.costs import GraphCosts
+from harness.advise.costs import GraphCosts, GraphPart
 from harness.advise.placements import Placement, can_be_named, names_of, placed, placements
 from harness.compare.contest import SHORT_QUEUE
+from harness.compare.parts import parts_of
 from harness.errors import UserError
 from harness.experiments.arms import in_words
 from harness.experiments.experiment import Arm
@@ -58,7 +62,9 @@ class Candidate:
 
 def candidates(graph: Graph, costs: GraphCosts, place: Place) -> list[Candidate]:
     """Return all arms that are worth a run, the most promising first."""
-    arms = list(_arms(graph, replace(costs, threaded=_of_kind(graph, Queue.THREADED)), place))
+    threaded = _of_kind(graph, Queue.THREADED)
+    costs = replace(costs, threaded=threaded, parts=_parts(graph, costs))
+    arms = list(_arms(graph, costs, place))
     offered = Schedule.of(graph).mean_per_s
     enough = math.inf if offered is None else HEADROOM * offered
     if offered is not None:  # a tuple waits for those that are moved with it
@@ -74,12 +80,24 @@ def candidates(graph: Graph, costs: GraphCosts, place: Place) -> list[Candidate]
     return list(found.values())
 
 
-def found_by_law(costs: GraphCosts, place: Place, threads: int, queued: Set[str]) -> Candidate:
-    """Return the arm with the threads and queues that a law of the multilevel model has found."""
+def _parts(graph: Graph, costs: GraphCosts) -> list[GraphPart]:
+    """Return the parts of a graph whose rates do not depend on each other."""
+    if Schedule.of(graph).mean_per_s is not None:
+        return [GraphPart(list(costs.operators), math.inf)]
+    found = []
+    for names in parts_of({name: each.behind for name, each in costs.operators.items()}):
+        sources = (graph.operators[name] for name in names if costs.operators[name].is_source)
+        rate = Schedule(tuple(sources)).mean_per_s
+        found.append(GraphPart(names, math.inf if rate is None else rate))
+    return found
+
+
+def found_by_law(place: Place, threads: int, queued: Set[str]) -> Candidate:
+    """Return the arm with the threads and queues that a law of the multilevel model has found. It
+    is tried whatever its bound.
+    """
     options = {"threads": min(threads, place.cpus), "queued": names_of(sorted(queued))}
-    placement = placed(costs, queued)
-    bound = _bound(costs, placement, costs.hop_ns.get("dynamic", 0.0), place.cpus, threads)
-    (made,) = _made(place, "dynamic", options, bound, FOUND_BY_LAW)
+    (made,) = _made(place, "dynamic", options, math.inf, FOUND_BY_LAW)
     return made
 
 
@@ -256,6 +274,10 @@ def _bound(
 ) -> float:
     """Return the throughput that a placement allows [tuples/s of the sources]. `threads`: of the
     pool, or of all ports; `pooled`: it executes sources, too.
+
+    Each part is as fast as its slowest region. If the parts together would keep more threads or
+    CPUs busy than there are, or the interpreter's lock for more than all the time, they are all
+    taken to be slower by the same factor.
     """
     at_once = {  # regions that several threads may be in
         name: costs.operators[name].most_threads
@@ -267,15 +289,26 @@ def _bound(
         for name, load in placement.loads.items()
     }
     own = 0 if pooled else len(placement.own)
-    in_pool = sum(load for name, load in loads.items() if pooled or name not in placement.own)
-    slowest = max(
-        load / min((replicas or {}).get(name) or at_once.get(name, 1), max(threads, own, 1))
+    region_ns = {
+        name: load / min((replicas or {}).get(name) or at_once.get(name, 1), max(threads, own, 1))
         for name, load in loads.items()
+    }
+    per_s = busy = busy_in_pool = locked = 0.0  # of all parts; the last three in threads
+    for part in costs.parts:
+        heads = [name for name in part.operators if name in loads]
+        own_costs = [costs.operators[name] for name in part.operators]
+        sent = sum(each.share for each in own_costs if each.is_source)
+        slowest_ns = max(region_ns[name] for name in heads)
+        if not sent or not slowest_ns:  # nothing is known of it
+            continue
+        speed = min(1.0 / slowest_ns, part.most_per_s / (1e9 * sent))
+        per_s += 1e9 * sent * speed
+        busy += speed * sum(loads[name] for name in heads)
+        busy_in_pool += speed * sum(
+            loads[name] for name in heads if pooled or name not in placement.own
+        )
+        locked += speed * costs.interpreter_ns_of(part.operators)
+    crowded = max(
+        1.0, busy / min(cpus, threads + own), busy_in_pool / threads if threads else 0.0, locked
     )
-    needed_ns = max(
-        slowest,
-        sum(loads.values()) / min(cpus, threads + own),
-        in_pool / threads if threads else 0.0,
-        costs.interpreter_ns,
-    )
-    return 1e9 / needed_ns if needed_ns > 0.0 else math.inf
+    return per_s / crowded if per_s else math.inf

@@ -6,7 +6,7 @@ models show what moving a tuple through a queue costs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.explain import RunExplanation
@@ -46,14 +46,26 @@ class OperatorCost:
 
 
 @dataclass(frozen=True)
+class GraphPart:
+    """Operators whose rates are in a fixed proportion, and the most that their sources send
+    together [tuples/s].
+    """
+
+    operators: Sequence[str]
+    most_per_s: float
+
+
+@dataclass(frozen=True)
 class GraphCosts:
     """Costs of all operators, in topological order, and of a tuple at a queue, by model [ns].
-    `threaded`: operators that have a queue and a thread of their own whatever the arm.
+    `threaded`: operators that have a queue and a thread of their own whatever the arm; `parts`: all
+    operators, by what bounds them.
     """
 
     operators: Mapping[str, OperatorCost]
     hop_ns: Mapping[str, float]
     threaded: frozenset[str] = frozenset()
+    parts: Sequence[GraphPart] = ()
 
     @property
     def total_ns(self) -> float:
@@ -63,9 +75,13 @@ class GraphCosts:
     @property
     def interpreter_ns(self) -> float:
         """Time for each tuple of the sources with the interpreter's lock, one thread at a time."""
+        return self.interpreter_ns_of(self.operators)
+
+    def interpreter_ns_of(self, names: Iterable[str]) -> float:
+        """Return the same time of some operators."""
         return interpreter_work(
             each.interpreter_ns and each.share * each.interpreter_ns
-            for each in self.operators.values()
+            for each in (self.operators[name] for name in names)
         )
 
 

@@ -6,7 +6,7 @@ Where a graph has several such parts, one of them decides, so a reader must see 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.compare.contest import By, Contest
@@ -14,18 +14,20 @@ from harness.measurement.period_text import short
 from harness.terminal.listed import listed
 
 
-def parts_of(operators: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Return the operators of a run's `time_use` by part, in the order of their first operators."""
-    part_of = {operator["name"]: [operator["name"]] for operator in operators}
-    for operator in operators:
-        for source in operator["behind"]:
-            less, more = sorted((part_of[source], part_of[operator["name"]]), key=len)
+def parts_of(behind: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Return operators by part, in the order of their first ones. `behind`: by operator, those that
+    send to it.
+    """
+    part_of = {name: [name] for name in behind}
+    for name, senders in behind.items():
+        for sender in senders:
+            less, more = sorted((part_of[sender], part_of[name]), key=len)
             if less is not more:
                 more += less
                 part_of |= dict.fromkeys(less, more)
-    parts: dict[int, list[dict[str, Any]]] = {}
-    for operator in operators:
-        parts.setdefault(id(part_of[operator["name"]]), []).append(operator)
+    parts: dict[int, list[str]] = {}
+    for name in behind:
+        parts.setdefault(id(part_of[name]), []).append(name)
     return list(parts.values())
 
 
@@ -43,9 +45,11 @@ def part_notes(contest: Contest) -> list[str]:
     notes = []
     for arm in contest.contenders:
         use = arm.explained["time_use"] if arm.explained else None
-        parts = parts_of(use["operators"]) if use else []
-        if len(parts) < 2:
+        by_name = {each["name"]: each for each in use["operators"]} if use else {}
+        names = parts_of({name: each["behind"] for name, each in by_name.items()})
+        if len(names) < 2:
             continue
+        parts = [[by_name[name] for name in part] for part in names]
         if not notes:
             named = ", ".join(f"that of {part[0]['name']}" for part in parts)
             compared = (

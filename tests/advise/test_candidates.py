@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from harness.advise.candidates import candidates, choose, levels
-from harness.advise.costs import costs_of
+from harness.advise.costs import GraphCosts, costs_of
+from harness.graph import Graph
 from harness.machines.place import find_place
 from harness.models import Dedicated, Dynamic, Manual
-from tests.advise.made_costs import HOPS, chain
+from tests.advise.made_costs import HOPS, chain, made
 from tests.explain.known import explained, pipeline
 
 WORK = (100, 400, 200, 100)
@@ -118,6 +119,69 @@ def test_arms_that_move_one_tuple_at_a_time_are_tried_for_latency_alone():
 
     assert batches(arms()) == {None}
     assert batches(paced_arms(1e6)) == {None, 1}
+
+
+FAST, SLOW = 100.0, 2000.0  # of an operator [ns]
+OF_FAST, OF_SLOW = 8, 1  # operators
+
+
+def arms_of_two_parts(*, share_of_fast=0.5, fast_rate=None, slow_rate=None):
+    """Arms of two pipelines side by side, of which the first one sent so much of all tuples."""
+    graph, operators = Graph("two parts"), {}
+    for part, ns, count, rate, share in (
+        ("fast", FAST, OF_FAST, fast_rate, share_of_fast),
+        ("slow", SLOW, OF_SLOW, slow_rate, 1.0 - share_of_fast),
+    ):
+        flow = [graph.source(part, rate=rate)]
+        flow += [graph.work(f"{part}{place}", 1) for place in range(count)]
+        graph.chain(*flow)
+        names = [each.name for each in flow]
+        costs = made(
+            **{
+                name: (ns if before else 1.0, before)
+                for name, before in zip(names, [(), *((name,) for name in names)], strict=False)
+            }
+        )
+        operators |= {name: replace(each, share=share) for name, each in costs.operators.items()}
+    return candidates(graph, GraphCosts(operators, HOPS), find_place("cstream"))
+
+
+def bound_of(found, model):
+    return next(each.bound_per_s for each in found if each.arm.model == model)
+
+
+@pytest.mark.parametrize("share_of_fast", [0.1, 0.5, 0.99])
+def test_the_bound_of_parts_that_no_stream_connects_is_the_sum_of_their_bounds(share_of_fast):
+    found = arms_of_two_parts(share_of_fast=share_of_fast)
+    both = 1e9 / (1 + OF_FAST * FAST) + 1e9 / (1 + OF_SLOW * SLOW)
+    assert bound_of(found, Manual()) == pytest.approx(both)
+    hop_ns = HOPS["dedicated"]
+    assert bound_of(found, Dedicated()) == pytest.approx(
+        1e9 / (FAST + hop_ns) + 1e9 / (SLOW + hop_ns)
+    )
+
+
+def test_parts_share_the_threads_of_a_pool():
+    hop_ns = HOPS["dynamic"]
+    both = 1e9 / (FAST + hop_ns) + 1e9 / (SLOW + hop_ns)
+    found = arms_of_two_parts()
+    assert bound_of(found, Dynamic(12)) == pytest.approx(both)
+    assert bound_of(found, Dynamic(8)) == pytest.approx(both * 8 / (OF_FAST + OF_SLOW))
+
+
+def test_a_slow_part_does_not_hide_that_others_need_more_threads():
+    first = next(each for each in arms_of_two_parts() if each.arm.model.name == "dynamic")
+    assert first.arm.model.threads >= OF_FAST
+
+
+def test_beside_a_part_at_full_speed_a_paced_part_has_its_rate_at_most():
+    found = arms_of_two_parts(fast_rate=1000.0)
+    assert bound_of(found, Manual()) == pytest.approx(1000.0 + 1e9 / (1 + OF_SLOW * SLOW))
+
+
+def test_parts_that_all_have_rates_are_bound_in_the_proportion_of_their_rates():
+    found = arms_of_two_parts(share_of_fast=0.9, fast_rate=9000.0, slow_rate=1000.0)
+    assert bound_of(found, Manual()) == pytest.approx(1e9 / (0.9 * (1 + OF_FAST * FAST)))
 
 
 def test_no_arm_has_more_threads_than_cpus():
