@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="costs",
         metavar="FILE",
         help="in place of a graph: a table of what operators cost (.csv with operator, ns, "
-        "selectivity, stream; docs/how-to/graphs.md)",
+        "selectivity, stream, and perhaps keys and rate; docs/how-to/graphs.md)",
     )
     add_settings_argument(parser)
     parser.add_argument(

@@ -58,6 +58,21 @@ def test_where_streams_meet_a_tuple_stands_for_their_mean(tmp_path):
     assert graph(tmp_path, text).operators["c"].busy_us == pytest.approx(0.25)
 
 
+RATES = "operator,ns,selectivity,stream,rate\na,1,4,c,3000\nb,1,1,c,1000\nc,100,1,,\n"
+
+
+def test_a_rate_is_that_of_a_source(tmp_path):
+    made = graph(tmp_path, RATES)
+    assert made.operators["a source"].rate == 3000.0
+    assert made.operators["b source"].rate == 1000.0
+    assert graph(tmp_path).operators["lines source"].rate is None
+
+
+def test_where_streams_meet_the_rates_of_their_sources_count(tmp_path):
+    """12,000 and 1,000 tuples of the program in 4,000 of the graph."""
+    assert graph(tmp_path, RATES).operators["c"].busy_us == pytest.approx(0.1 * 13 / 4)
+
+
 def test_a_bar_shares_tuples_out(tmp_path):
     made = graph(tmp_path, "operator,ns,selectivity,stream\na,1,1,b|c\nb,100,1,\nc,100,1,\n")
     assert made.operators["a"].outputs == 2
@@ -111,6 +126,14 @@ BAD = {
                                                          "'2.5'",
     "operator,ns,selectivity,stream\na,9e8,1e5,b\nb,9e8,1,\n": "line 3, column ns: must be at most",
     'operator,ns,selectivity,stream\n"a,1,1,\n': "line 2",
+    "operator,ns,selectivity,stream,rate\na,1,1,,fast\n": "line 2, column rate: must be a number from "
+                                                         "1e-06 to 1000000000 tuples/s, not 'fast'",
+    "operator,ns,selectivity,stream,rate\na,1,1,,0\n": "line 2, column rate: must be a number from",
+    "operator,ns,selectivity,stream,rate\na,1,1,b,\nb,1,1,,5\n": "line 3, column rate: must be empty "
+                                                                 "where the tuples come from a "
+                                                                 "stream, not '5'",
+    "operator,ns,selectivity,stream,rate\na,1,1,,5\nb,1,1,,\n": "line 3, column rate: must be given "
+                                                                "for all sources or for none, not ''",
 }  # fmt: skip
 
 

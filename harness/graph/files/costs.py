@@ -8,6 +8,8 @@ Columns
                turn; empty: to nowhere
   keys         may be left out; empty: it keeps no state, so it may have replicas; a number: it has
                a state for each of so many keys; 1: one state
+  rate         may be left out; tuples/s of a source; given for all sources or for none, which then
+               send as fast as they can
 
 An operator that no stream leads to is a source. A row becomes one work operator. That of a source
 is called by a source that only makes tuples, under every model. An operator that sends to nowhere
@@ -33,10 +35,17 @@ from harness.files.given import read_given_text
 from harness.graph.annotations import in_force
 from harness.graph.builder import Graph
 from harness.graph.operator import Operator, Threading
-from harness.graph.values import MAX_BUSY_US, MAX_KEYS, MAX_OPERATORS, GraphError
+from harness.graph.values import (
+    MAX_BUSY_US,
+    MAX_KEYS,
+    MAX_OPERATORS,
+    MAX_RATE,
+    MIN_RATE,
+    GraphError,
+)
 
 NEEDED = ("operator", "ns", "selectivity", "stream")
-COLUMNS = (*NEEDED, "keys")
+COLUMNS = (*NEEDED, "keys", "rate")
 NAMES_OF_NS = ("ns_per_tuple",)  # names of the column `ns` besides
 
 MOST_SELECTIVITY = 1e6
@@ -45,7 +54,9 @@ CALLED = Threading("manual")
 
 @dataclass(frozen=True)
 class CostRow:
-    """Row of the table. `shares`: True if its targets share its tuples out."""
+    """Row of the table. `shares`: True if its targets share its tuples out; `rate`: of a source
+    [tuples/s], None if it has none.
+    """
 
     line: int
     name: str
@@ -54,6 +65,7 @@ class CostRow:
     targets: tuple[str, ...]
     shares: bool
     keys: int
+    rate: float | None
 
 
 def graph_of_costs(path: Path) -> Graph:
@@ -110,7 +122,22 @@ def read_costs(path: Path) -> list[CostRow]:
             if target not in rows:
                 rule = "must name operators of the table"
                 raise _wrong(path, row.line, "stream", rule, target, rows)
-    return list(rows.values())
+    found = list(rows.values())
+    _check_rates(path, found)
+    return found
+
+
+def _check_rates(path: Path, rows: Sequence[CostRow]) -> None:
+    """Raise UserError unless all sources have rates, or none, and no other operator."""
+    fed = {target for row in rows for target in row.targets}
+    paced = [row for row in rows if row.rate is not None]
+    for row in paced:
+        if row.name in fed:
+            rule = "must be empty where the tuples come from a stream"
+            raise _wrong(path, row.line, "rate", rule, f"{row.rate:g}")
+    for row in rows:
+        if paced and row.rate is None and row.name not in fed:
+            raise _wrong(path, row.line, "rate", "must be given for all sources or for none", "")
 
 
 def _columns(path: Path, line: int, names: Sequence[str]) -> list[str]:
@@ -150,7 +177,7 @@ def _row(path: Path, line: int, columns: Sequence[str], values: Sequence[str]) -
     targets = tuple(filter(None, map(str.strip, re.split(r"[;|]", stream))))
     if len(set(targets)) < len(targets):
         raise _wrong(path, line, "stream", "must name each operator once", stream)
-    selectivity = cells["selectivity"] or "1"
+    selectivity, rate = cells["selectivity"] or "1", cells.get("rate")
     return CostRow(
         line,
         name,
@@ -159,19 +186,28 @@ def _row(path: Path, line: int, columns: Sequence[str], values: Sequence[str]) -
         targets,
         "|" in stream,
         int(_number(path, line, "keys", cells.get("keys") or "0", MAX_KEYS, "keys", whole=True)),
+        _number(path, line, "rate", rate, MAX_RATE, "tuples/s", MIN_RATE) if rate else None,
     )
 
 
 def _number(
-    path: Path, line: int, column: str, text: str, most: float, unit: str, whole: bool = False
+    path: Path,
+    line: int,
+    column: str,
+    text: str,
+    most: float,
+    unit: str,
+    least: float = 0.0,
+    *,
+    whole: bool = False,
 ) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0.0 <= value <= most or (whole and value != int(value)):
+    if not least <= value <= most or (whole and value != int(value)):
         kind = "a whole number" if whole else "a number"
-        rule = f"must be {kind} from 0 to {most:,.0f} {unit}".replace(",", "")
+        rule = f"must be {kind} from {least:g} to {most:.0f} {unit}"
         raise _wrong(path, line, column, rule, text)
     return value
 
@@ -204,14 +240,14 @@ def _in_order(path: Path, rows: Sequence[CostRow]) -> list[CostRow]:
 def _weights(order: Sequence[CostRow]) -> dict[str, float]:
     """Return, by operator, the tuples of the program that a tuple of the graph stands for there.
 
-    All sources are taken to be equally fast.
+    Sources without rates are taken to be equally fast.
     """
     real = {row.name: 0.0 for row in order}
     sent = dict(real)
     weights = {}
     for row in order:
         if not sent[row.name]:  # a source, or behind an operator that sends nothing
-            real[row.name] = sent[row.name] = 1.0
+            real[row.name] = sent[row.name] = row.rate or 1.0
         weights[row.name] = real[row.name] / sent[row.name]
         parts = max(len(row.targets), 1) if row.shares else 1
         for target in row.targets:
@@ -231,7 +267,7 @@ def _add(graph: Graph, row: CostRow, busy_us: float, is_fed: bool) -> Operator:
     if is_fed:
         made = graph.work(row.name, **work)
     else:
-        source = graph.source(f"{row.name} source")
+        source = graph.source(f"{row.name} source", row.rate)
         with in_force(CALLED):
             made = graph.work(row.name, **work)
         graph.connect(source, made)
