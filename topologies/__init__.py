@@ -20,7 +20,7 @@ from typing import Any
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.graph import Graph
-from harness.graph.values import MAX_OPERATORS, MAX_PAYLOAD, MAX_RATE
+from harness.graph.values import MAX_OPERATORS, MAX_PAYLOAD, MAX_RATE, several_values
 
 Value = int | str
 
@@ -73,7 +73,7 @@ class Parameter:
         ):
             raise UserError(
                 f"parameter {self.name} of topology {topology} must be {self.rule}, not "
-                f"{_shown(value)}"
+                f"{_shown(value)}{several_values(value)}"
             )
         return number
 

@@ -12,6 +12,19 @@ from harness.models import OPTIONS, describe
 from harness.models.option import Flag, Option, Settings, Text
 
 
+def model_name(text: str) -> str:
+    """Return the value of an option `--model`. Raises ArgumentTypeError for an arm of millrace
+    compare.
+    """
+    if ":" in text:
+        raise argparse.ArgumentTypeError(
+            f"must be the name of a model, not the arm {shown(text)}: arms are for millrace "
+            "compare; here each option of a model is one of the command, as in --model dynamic "
+            "--threads 2"
+        )
+    return text
+
+
 def add_model_options(parser: argparse.ArgumentParser, names: Iterable[str] = OPTIONS) -> None:
     """Add the models' options of these names; `given_options` reads them."""
     for name in names:

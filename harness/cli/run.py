@@ -18,7 +18,7 @@ from harness.cli.arguments import (
     whole,
 )
 from harness.cli.lengths import VIRTUAL_DURATION, add_length_arguments
-from harness.cli.model_options import add_model_options, given_options
+from harness.cli.model_options import add_model_options, given_options, model_name
 from harness.cli.parser import INSTEAD
 from harness.cli.peer_run import add_peer_argument, run_of_peer
 from harness.cli.place import add_place_arguments, parse_constants
@@ -165,6 +165,7 @@ def add_run_arguments(
     model = parser.add_argument(
         "--model",
         default=DEFAULT_MODEL,
+        type=model_name,
         choices=list(MODELS),
         help="threading model (default: %(default)s)",
     )

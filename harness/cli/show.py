@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import topologies
-from harness.cli.model_options import add_model_options, flag_of, given_options
+from harness.cli.model_options import add_model_options, flag_of, given_options, model_name
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.errors import UserError
 from harness.graph import Graph
@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_topology_argument(parser)
     add_settings_argument(parser)
     parser.add_argument(
-        "--model", choices=list(MODELS), help="threading model (default: draw the graph alone)"
+        "--model",
+        type=model_name,
+        choices=list(MODELS),
+        help="threading model (default: draw the graph alone)",
     )
     add_model_options(parser, DRAWN)
     parser.add_argument(

@@ -30,6 +30,14 @@ class GraphError(UserError):
     """A graph that cannot run. The message names the operator or port and the rule."""
 
 
+def several_values(value: object) -> str:
+    """Return what a user may want who gives several values of a parameter in one text, as the end
+    of an error; "" for one value.
+    """
+    several = isinstance(value, str) and "," in value
+    return "; several values are for millrace compare" if several else ""
+
+
 def whole(what: str, value: object, low: int, high: int, unit: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise GraphError(

@@ -119,6 +119,13 @@ CASES = {
     f"{RUN} --set payload=100000000000": "payload",
     f"{RUN} --set cost=free": "free",
     f"{RUN} --set cost=nan": "nan",
+    f"{RUN} --set cost=1,2": "not '1,2'; several values are for millrace compare",
+    "explain pipeline --set cost=1,2": "not '1,2'; several values are for millrace compare",
+    "explain pipeline --model dynamic:threads=2": "--model: must be the name of a model, not the arm "
+    "'dynamic:threads=2': arms are for millrace compare; here each option of a model is one of the "
+    "command, as in --model dynamic --threads 2",
+    "explain pipeline --model a:b=c": "not the arm 'a:b=c'",
+    "show pipeline --model dynamic:threads=2 -o TMP/a.svg": "not the arm 'dynamic:threads=2'",
     # calibrate
     "calibrate --only everything": "--only must be one of cores, lines, copies, system, steps, not "
                                    "'everything'",

@@ -633,6 +633,7 @@ def test_the_recorded_parameters_of_a_function_make_the_same_graph_again(tmp_pat
         ),
         ("graph", {"length": "x"}, "parameter length of "),
         ("graph", {"length": "1.5"}, "graph() must be a whole number, not '1.5'"),
+        ("graph", {"length": "1,5"}, "not '1,5'; several values are for millrace compare"),
         ("graph", {"rate": "nan"}, "graph() must be a finite number, not 'nan'"),
         ("graph", {"wide": "maybe"}, "graph() must be true or false, not 'maybe'"),
         ("graph", {"rate": "-1"}, "rate of source 'source' must be from"),

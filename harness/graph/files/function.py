@@ -24,6 +24,7 @@ from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.files.given import read_given
 from harness.graph.builder import Graph
+from harness.graph.values import several_values
 
 Value = int | float | str
 
@@ -194,7 +195,8 @@ def _value(where: str, parameter: inspect.Parameter, value: Value) -> object:
     rules = {"int": "a whole number", "float": "a finite number", "bool": "true or false"}
     if kind in rules:
         raise UserError(
-            f"parameter {parameter.name} of {where} must be {rules[kind]}, not {_short(value)}"
+            f"parameter {parameter.name} of {where} must be {rules[kind]}, not "
+            f"{_short(value)}{several_values(value)}"
         )
     return value
 
