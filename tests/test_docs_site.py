@@ -16,11 +16,16 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def module_of_the_site(name: str):
-    sys.path.insert(0, str(SITE))  # the folder is no package
+    """Return a module of a folder that is no package. Other tests import others of its name."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(SITE))
     try:
         return importlib.import_module(name)
     finally:
         sys.path.remove(str(SITE))
+        for new in set(sys.modules) - before:
+            if (getattr(sys.modules[new], "__file__", None) or "").startswith(f"{SITE}/"):
+                del sys.modules[new]
 
 
 @pytest.fixture(scope="module")
