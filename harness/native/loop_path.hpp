@@ -355,7 +355,8 @@ void* Path<Platform>::replica_loop_body(void* argument) {
   from->in_ticket = from->taken = from->data = 0;
   from->over = false;
   call_function(worker, state);
-  if (!from->over && !stopped(state)) {
+  // once another has failed, its function is not called, also if the run has not ended yet
+  if (!from->over && !stopped(state) && !worker->run->failed.load(std::memory_order_relaxed)) {
     set_problem(state,
                 "returned early: an operator that may have replicas must go on until a wait says "
                 "that it is over");

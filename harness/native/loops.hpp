@@ -160,20 +160,25 @@ inline void begin_push(LoopState* state, bool first) noexcept {
   if (state->source) state->born_ns = first ? now_ns() : 0;
 }
 
-// Writes a tuple into the room of an output port, which has some.
+// Writes a tuple into the room of an output port, which has some. Where there may be replicas, it
+// gets its number and payload when it is sent (Path::send_numbered): until then another thread may
+// count those before it.
 inline void enter(LoopState* state, uint32_t output, double value) noexcept {
   LoopOutput& out = state->outputs[output];
   begin_push(state, out.filled == 0);
   const Run* run = state->worker->run;
   state->worker->collects = true;
   Tuple* tuple = slot(out.slots, run->stride, out.filled);
-  tuple->sequence = out.sent + out.filled++;
   tuple->born_ns = state->born_ns;
   tuple->value = value;
   tuple->path = 0;
   tuple->kind = DATA;
   tuple->order = 0;
-  if (state->first == nullptr) fill_payload(tuple, run->payload);
+  if (state->first == nullptr) {
+    tuple->sequence = out.sent + out.filled;
+    fill_payload(tuple, run->payload);
+  }
+  ++out.filled;
 }
 
 }  // namespace millrace
