@@ -28,11 +28,15 @@ done
 # ThreadSanitizer, which knows 8,128.
 # setarch -R: some kernels place memory where ThreadSanitizer does not expect it
 #
+# The C library keeps the stack of a thread that has ended, and with it the thread's variables, which
+# it frees when it gives the stack to another thread: it orders the two in a way that ThreadSanitizer
+# does not see.
+echo 'race:_dl_deallocate_tls' > suppressions
 # A race ends the process, and pytest loses what that process wrote to standard error. So reports go to files, which are shown at the end,
 # and -v names each test before it begins. A process that a test starts may write a report, too.
 rm -f report.*
 code=0
-TSAN_OPTIONS="halt_on_error=1 exitcode=66 log_path=$tree/report" LD_PRELOAD="$library" PYTHONPATH="$tree" setarch -R \
+TSAN_OPTIONS="halt_on_error=1 exitcode=66 log_path=$tree/report suppressions=$tree/suppressions" LD_PRELOAD="$library" PYTHONPATH="$tree" setarch -R \
   "$python" -m pytest "${files[@]}" -v -p no:cacheprovider -m "not plain_build and not slow" "$@" || code=$?
 for report in report.*; do
   [ -e "$report" ] || continue
