@@ -190,8 +190,8 @@ class Contest:
 
     @property
     def by_part(self) -> bool:
-        """True if latencies of a graph's parts are told apart. Peers do not, and all arms of a
-        contest are compared by the same.
+        """True if each part of the graph counts with its own latency. Peers have one histogram,
+        and all arms of a contest are compared by the same.
         """
         return not any(isinstance(each.run.model, PeerModel) for each in self.contenders)
 

@@ -43,7 +43,9 @@ def checked(found, slow_ns):
     """Check that all sinks together hide the slow part, and the parts do not."""
     slow, fast = found["parts"]
     assert (slow["first"], fast["first"]) == ("slow", "fast")
-    assert slow["count"] + fast["count"] == found["count"] and 0 < slow["count"] < fast["count"] / 99
+    assert (
+        slow["count"] + fast["count"] == found["count"] and 0 < slow["count"] < fast["count"] / 99
+    )
     assert slow["p99"] > slow_ns > 2 * fast["p99"]
     assert found["p99"] < slow_ns < found["max"]
 
