@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from harness.advise.costs import GraphCosts, GraphPart
 from harness.advise.placements import Placement, can_be_named, names_of, placed, placements
 from harness.compare.contest import SHORT_QUEUE
-from harness.compare.parts import parts_of
 from harness.errors import UserError
 from harness.experiments.arms import in_words
 from harness.experiments.experiment import Arm
 from harness.graph import Graph
+from harness.graph.parts import parts_of
 from harness.graph.schedule import Schedule
 from harness.machines.place import Place
 from harness.measurement.spec import arm_name

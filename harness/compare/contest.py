@@ -188,9 +188,28 @@ class Contest:
         by_name = {each.name: each for each in self.contenders if not each.is_out}
         return [by_name[name] for name in self._leaders if name in by_name]
 
+    @property
+    def by_part(self) -> bool:
+        """True if each part of the graph counts with its own latency. Peers have one histogram,
+        and all arms of a contest are compared by the same.
+        """
+        return not any(isinstance(each.run.model, PeerModel) for each in self.contenders)
+
+    def p99_of(self, record: Record) -> float | None:
+        """Return the p99 latency of a run [ns], the longest one of the graph's parts; None if
+        nothing arrived in one of them.
+        """
+        latency = record["latency_ns"] or {}
+        parts = latency.get("parts") if self.by_part else None
+        found = [each.get("p99") for each in parts or [latency]]
+        return None if None in found else max(found)
+
     def value_of(self, record: Record) -> float | None:
         """Return what a run is compared by; None if it has none above 0."""
-        return _value(record, self.by)
+        return self._value(record, self.by)
+
+    def _value(self, record: Record, by: By) -> float | None:
+        return (self.p99_of(record) if by is By.LATENCY else rate_of(record)) or None
 
     @property
     def decided(self) -> bool:
@@ -313,7 +332,7 @@ class Contest:
         began_s = self.clock()
         record = execute(run, lambda phase: audience.phase(f"{heading}: {phase}"))
         arm.longest_s = max(arm.longest_s, self.clock() - began_s)
-        value = _value(record, by)
+        value = self._value(record, by)
         if record["error"] is not None or not record["correct"]:
             arm.failure = (record["error"] or "not correct").splitlines()[0]
         elif run.simulated and not record["settled"]:
@@ -322,7 +341,12 @@ class Contest:
             else:
                 arm.unsettled, arm.unsettled_help = _length_of(run, record), _help_of(run, record)
         elif value is None:
-            arm.failure = "no tuple arrived in the measured window; --duration makes it longer"
+            parts = record["latency_ns"].get("parts", ())
+            silent = [part["first"] for part in parts if not part["count"]]
+            where = f" in the part of {silent[0]}" if silent else ""
+            arm.failure = (
+                f"no tuple arrived{where} in the measured window; --duration makes it longer"
+            )
         return record, value
 
 
@@ -350,13 +374,6 @@ def keeps_up(arm: Contender, schedule: Schedule) -> bool | None:
     sent = arm.mean(_sent_per_s)
     due = arm.mean(lambda record: _due_per_s(record, schedule))
     return None if sent is None or due is None else sent >= KEPT_UP * due
-
-
-def _value(record: Record, by: By) -> float | None:
-    """Return what a run is compared by; None if it has none above 0."""
-    if by is By.THROUGHPUT:
-        return rate_of(record) or None
-    return (record["latency_ns"] or {}).get("p99") or None
 
 
 def _sent_per_s(record: Record) -> float:

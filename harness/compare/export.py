@@ -37,10 +37,6 @@ def row_of(contest: Contest, arm: Contender) -> Row:
     ratio = contest.to_best(arm)
     throughput = arm.throughput or (None, None, None)
 
-    def latency_s(name: str) -> float | None:
-        found = arm.mean(lambda record: record["latency_ns"][name])
-        return None if found is None else found / 1e9
-
     return {
         "arm": arm.name,
         "options": shlex.join(option_of(arm.name, arm.run.model)),
@@ -52,8 +48,8 @@ def row_of(contest: Contest, arm: Contender) -> Row:
         "tuples_per_s": arm.mean(rate_of),
         "tuples_per_s_low": throughput[1],
         "tuples_per_s_high": throughput[2],
-        "p50_latency_s": latency_s("p50"),
-        "p99_latency_s": latency_s("p99"),
+        "p50_latency_s": _seconds(arm.mean(lambda record: record["latency_ns"]["p50"])),
+        "p99_latency_s": _seconds(arm.mean(contest.p99_of)),
         "highest_rate_per_s": arm.sustained,
         "cpus_used": arm.mean(cpus_used),
         "threads": arm.records[-1]["threads_total"] if arm.records else None,
@@ -159,6 +155,10 @@ def _latex(text: str) -> str:
 
 def _whole(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _seconds(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e9
 
 
 def _finite(value: float) -> float | None:

@@ -1,34 +1,19 @@
 """Parts of a graph that no stream connects: what each of them does under each arm.
 
-Arms are compared by the tuples that arrive at all sinks together, or by the latencies of these.
-Where a graph has several such parts, one of them decides, so a reader must see each part alone.
+Arms are compared by the tuples that arrive at all sinks together, or by the longest p99 latency of
+the parts. Where a graph has several parts, one of them decides, so a reader must see each part
+alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness.compare.contest import By, Contest
+from harness.graph.parts import parts_of
 from harness.measurement.period_text import short
 from harness.terminal.listed import listed
-
-
-def parts_of(behind: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Return operators by part, in the order of their first ones. `behind`: by operator, those that
-    send to it.
-    """
-    part_of = {name: [name] for name in behind}
-    for name, senders in behind.items():
-        for sender in senders:
-            less, more = sorted((part_of[sender], part_of[name]), key=len)
-            if less is not more:
-                more += less
-                part_of |= dict.fromkeys(less, more)
-    parts: dict[int, list[str]] = {}
-    for name in behind:
-        parts.setdefault(id(part_of[name]), []).append(name)
-    return list(parts.values())
 
 
 def arrived_per_s(part: Sequence[dict[str, Any]], elapsed_s: float) -> float:
@@ -52,17 +37,23 @@ def part_notes(contest: Contest) -> list[str]:
         parts = [[by_name[name] for name in part] for part in names]
         if not notes:
             named = ", ".join(f"that of {part[0]['name']}" for part in parts)
-            compared = (
-                "latencies are those of the tuples of all sinks together, so a part with few "
-                "tuples may decide"
-                if contest.by is By.LATENCY
-                else "arms are compared by the sum of their tuples, so a part with many tuples "
-                "decides"
-            )
             notes.append(
-                f"no stream connects the {len(parts)} parts of this graph ({named}); {compared}: "
-                "compare each part in a graph of its own, too"
+                f"no stream connects the {len(parts)} parts of this graph ({named}); "
+                f"{_compared(contest)}: compare each part in a graph of its own, too"
             )
         rates = [short(arrived_per_s(part, use["elapsed_s"])) for part in parts]
         notes.append(f"{arm.name}: its parts had {listed(rates)} tuples/s in its explained run")
     return notes
+
+
+def _compared(contest: Contest) -> str:
+    """Return what arms are compared by, in words."""
+    if contest.by is not By.LATENCY:
+        return "arms are compared by the sum of their tuples, so a part with many tuples decides"
+    records = [record for arm in contest.contenders for record in arm.records]
+    if contest.by_part and any("parts" in record["latency_ns"] for record in records):
+        return "arms are compared by the longest p99 latency of the parts, so a slow part decides"
+    return (
+        "latencies are those of the tuples of all sinks together, so a part with less than 1 % of "
+        "the tuples hardly counts"
+    )

@@ -68,8 +68,12 @@ def _half_width(arm: Contender) -> str:
     return f" ±{100 * (high / mean - 1):.0f} %" if mean > 0 else ""
 
 
-def _latency(name: str) -> Callable[[Contest, Contender], str]:
-    return lambda contest, arm: time_text(arm.mean(lambda record: record["latency_ns"][name]))
+def _p50(contest: Contest, arm: Contender) -> str:
+    return time_text(arm.mean(lambda record: record["latency_ns"]["p50"]))
+
+
+def _p99(contest: Contest, arm: Contender) -> str:
+    return time_text(arm.mean(contest.p99_of))
 
 
 def _cpus(contest: Contest, arm: Contender) -> str:
@@ -100,8 +104,8 @@ COLUMNS = (
     ArmColumn("interval", _interval),
     ArmColumn("standing", _standing),
     ArmColumn("tuples/s", _throughput),
-    ArmColumn("p50 latency", _latency("p50")),
-    ArmColumn("p99 latency", _latency("p99")),
+    ArmColumn("p50 latency", _p50),
+    ArmColumn("p99 latency", _p99),
     ArmColumn("keeps up", _keeps_up, paced=True),
     ArmColumn("highest rate", _sustained, paced=True),
     ArmColumn("CPUs", _cpus),

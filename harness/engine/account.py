@@ -107,6 +107,7 @@ def totals_of(layout: RunLayout, counters: Counters, account: Account) -> Totals
         conservation=problems,
         latency_counts=counters.latency,
         latency_max_ns=account.longest_ns,
+        part_latencies=counters.part_latencies if len(layout.parts) > 1 else (),
         stuck=account.stuck,
         error=error,
         scheduling={name: sums[name] for name in SCHEDULING},

@@ -14,7 +14,7 @@ class Counters(NamedTuple):
     time_s: float
     processed: list[int]  # tuples through each operator
     emitted: list[int]  # tuples that each operator has sent on, of those that count them
-    latency: list[int]  # histogram at the sinks
+    part_latencies: list[list[int]]  # histogram at the sinks of each of `RunLayout.parts`
     # by queue: pushes, and those that found the queue full or its producer side taken
     pushes: list[int]
     blocked: list[int]
@@ -26,3 +26,10 @@ class Counters(NamedTuple):
     useful_ns: Sequence[int]  # of each operator, in which it was executed; empty: not measured
     full: Sequence[int]  # of each queue, in which it was full; empty: not measured
     host: Any  # of all processes, for `Core.cpu_shares`
+
+    @property
+    def latency(self) -> list[int]:
+        """Histogram at all sinks."""
+        if len(self.part_latencies) == 1:
+            return self.part_latencies[0]
+        return [sum(column) for column in zip(*self.part_latencies, strict=True)]

@@ -355,6 +355,12 @@ class Engine:
             system_cpu=system_cpu,
             context_switches=now.switches - before.switches,
             latency_counts=_differences(before.latency, now.latency),
+            part_latencies=[
+                _differences(*counts)
+                for counts in zip(before.part_latencies, now.part_latencies, strict=True)
+            ]
+            if len(self.layout.parts) > 1
+            else (),
             operator_cost=_shares(core.looks()),
             others_cpu=others_cpu,
             utilisation=_utilisation(before.pool, now.pool),

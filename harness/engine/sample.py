@@ -69,6 +69,8 @@ class Sample:
     # of each operator, at the period's end; empty: under this model operators have none
     replicas: Sequence[int] = ()
     kernel_s: float | None = None  # of `cpu_s`, what the kernel took [s]; None: not known
+    # latency histogram of each part of the graph; empty: there is one part, or it is not known
+    part_latencies: Sequence[Sequence[int]] = field(default=(), repr=False)
 
     @property
     def rounded_cost(self) -> list[float]:
@@ -97,6 +99,8 @@ class Totals:
     # sink latency histogram
     latency_counts: Sequence[int] = field(default_factory=tuple, repr=False)
     latency_max_ns: int = 0  # the longest at a sink
+    # latency histogram of each part of the graph, as a `Sample` has them
+    part_latencies: Sequence[Sequence[int]] = field(default=(), repr=False)
     # threads that did not stop in time, with the operator that holds them
     stuck: Sequence[str] = field(default_factory=tuple)
     error: str | None = None  # the exception of an operator that raised

@@ -96,11 +96,16 @@ def fill_record(
     )
     received = totals.received if bounded else sum(sample.sink_tuples for sample in samples)
     rate = received / elapsed_s if elapsed_s > 0 else None
-    histogram = (
-        totals.latency_counts
-        if bounded or seen.ended
-        else add_histograms([sample.latency_counts for sample in samples])
-    )
+    # bounded or ended: of the whole run
+    counted = [totals] if bounded or seen.ended else samples
+    histogram = add_histograms([each.latency_counts for each in counted])
+    bounds_ns, longest_ns = latency_bounds_ns(), totals.latency_max_ns
+    latency = latency_summary(histogram, bounds_ns, longest_ns)
+    if parts := list(zip(*(each.part_latencies for each in counted), strict=True)):
+        latency["parts"] = [
+            _part_latency(names[part[0]], latency_summary(counts, bounds_ns, longest_ns))
+            for part, counts in zip(engine.layout.parts, map(add_histograms, parts), strict=True)
+        ]
     counts = graph.counts is not None and not simulated and not totals.stuck
     left_out, left_out_share = left_out_of(graph, totals)
     time_use = None
@@ -132,7 +137,7 @@ def fill_record(
         "conservation": list(totals.conservation),
         "correct": totals.correct and seen.error is None,
         "error": totals.problem or seen.error,
-        "latency_ns": latency_summary(histogram, latency_bounds_ns(), totals.latency_max_ns),
+        "latency_ns": latency,
         "context_switches": sum(sample.context_switches for sample in samples),
         "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
         "kernel_seconds": _kernel_seconds(samples),
@@ -155,6 +160,11 @@ def fill_record(
         outcome["hops"] = hops_in(samples, graph) or flow.hops
         per_s = passed(samples, flow.hopping, outcome["hops"])
     return _complete(begun, outcome, {**engine.simulation, "passed_tuples_per_s": per_s})
+
+
+def _part_latency(first: str, summary: Mapping[str, int | None]) -> dict[str, Any]:
+    """Return the entry of a part of the graph; `first`: its first operator."""
+    return {"first": first, "p99": summary["p99"], "count": summary["count"]}
 
 
 def _kernel_seconds(samples: Sequence[Sample]) -> float | None:

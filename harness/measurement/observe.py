@@ -308,7 +308,15 @@ def _lean(sample: Sample) -> Sample:
     """Without most that is said of each operator and port: a long adaptation of a large graph would
     not fit in memory.
     """
-    gone = ("processed", "queue_fill", "write_blocked", "latency_counts", "useful_s", "queue_full")
+    gone = (
+        "processed",
+        "queue_fill",
+        "write_blocked",
+        "latency_counts",
+        "part_latencies",
+        "useful_s",
+        "queue_full",
+    )
     return replace(sample, **dict.fromkeys(gone, ()))
 
 
@@ -435,7 +443,7 @@ def settle(
     its latency are wanted, and not only a state to begin from. `after` is called after each sample.
 
     Few of its tuples are timed, so a run that is stationary goes on until its window has
-    `LATENCIES_AT_LEAST` of them, or is `LATENCIES_WITHIN` times as long.
+    `LATENCIES_AT_LEAST` of them in each part of the graph, or is `LATENCIES_WITHIN` times as long.
     """
     settling = Settling(flow, engine.queue_capacity, measures=measures)
     shortest, left = max(events // SHORTEST_OF_EVENTS, 1), events
@@ -500,7 +508,8 @@ class Settling:
         """True if it is stationary, and nothing that is wanted needs a longer run."""
         if not (self.settled and self._measures):
             return self.settled
-        timed = sum(sum(sample.latency_counts) for sample in self.window)
+        parts = [sample.part_latencies or [sample.latency_counts] for sample in self.window]
+        timed = min(sum(map(sum, part)) for part in zip(*parts, strict=True))
         return timed >= LATENCIES_AT_LEAST or self.events >= LATENCIES_WITHIN * self._settled_at
 
     def _is_precise(self, whole: FlowWindow) -> bool:

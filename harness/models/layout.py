@@ -18,6 +18,7 @@ from typing import NamedTuple
 from harness.errors import UserError
 from harness.graph import Graph, Operator, PortId
 from harness.graph.kinds import FILTER, LOOP, NATIVE, PYTHON
+from harness.graph.parts import parts_of
 from harness.graph.values import MAX_THREADS
 from harness.models import (
     COPY_FLOP,
@@ -46,6 +47,10 @@ LEAST_BATCHES, MOST_BATCHES = 8, 64
 """Batches that a barrier holds of each input: the first number, and one more for each operator that
 sends to several inputs and may have sent to one already (barrier.hpp); the second number at
 most."""
+
+MOST_PARTS = 64
+"""Most parts of a graph that have latencies of their own: each has a histogram, of which every
+sample has a copy (a choice; a sample with 64 of them took 1.3 ms longer on two slow CPUs)."""
 
 SEED_MULTIPLIER = 0xD1B54A32D192ED03
 """An odd number whose multiples spread over 64 bits: seeds of operators."""
@@ -229,6 +234,33 @@ class RunLayout:
         for index, way in enumerate(self.ways):
             incoming[way.target].append(index)
         return incoming
+
+    @cached_property
+    def parts(self) -> list[list[int]]:
+        """Operators of each part that no stream connects to another, in the order of their first
+        ones. All are one part if there are more than `MOST_PARTS`.
+        """
+        whole = list(range(len(self.operators)))
+        ends = [(operator.is_source, operator.is_sink) for operator in self.operators]
+        if min(map(sum, zip(*ends, strict=True))) < 2:  # each part has a source and a sink
+            return [whole]
+        parts = parts_of(
+            {
+                index: [self.ways[way].source for way in ways]
+                for index, ways in enumerate(self.incoming)
+            }
+        )
+        return parts if len(parts) <= MOST_PARTS else [whole]
+
+    @cached_property
+    def part_of_sink(self) -> dict[int, int]:
+        """The place in `parts` of each sink."""
+        return {
+            index: place
+            for place, part in enumerate(self.parts)
+            for index in part
+            if self.operators[index].is_sink
+        }
 
     @cached_property
     def sources(self) -> list[int]:

@@ -107,7 +107,6 @@ cdef class RuntimeCore:
     # held by a call that changes the run; again by a signal's handler that comes in its middle
     cdef object changing
     cdef object profiler, time_sampler
-    cdef list sinks
     cdef dict co_of  # by operator: its co-routine
     cdef bint starting, started, ended
     cdef int64_t started_ns
@@ -128,7 +127,6 @@ cdef class RuntimeCore:
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
         self.time_sampler = TimeUseSampler(self.plan) if explained else None
-        self.sinks = [i for i, operator in enumerate(self.plan.operators) if operator.is_sink]
         self.co_of = {index: co for co, index in enumerate(self.layout.coroutines)}
         if replicas_by_law:
             for index, co in self.co_of.items():
@@ -506,14 +504,15 @@ cdef class RuntimeCore:
     def read(self):
         cdef Run* run = self.plan.run
         cdef uint32_t i
-        cdef vector[uint64_t] latency
+        cdef size_t part
+        cdef vector[vector[uint64_t]] latencies
         # first: counting takes milliseconds where operators are many
         time_s = self.time_s()
         emitted = self.emitted()
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        latency.resize(BUCKETS)
-        for i in self.sinks:
-            (<SinkState*> run.operators[i].own).latency.add_to(latency.data())
+        latencies.assign(len(self.layout.parts), vector[uint64_t](BUCKETS))
+        for i, part in self.layout.part_of_sink.items():
+            (<SinkState*> run.operators[i].own).latency.add_to(latencies[part].data())
         useful_ns, full = [], []
         if run.coroutines != NULL:
             useful_ns = [0] * run.operator_count
@@ -524,7 +523,7 @@ cdef class RuntimeCore:
             time_s=time_s,
             processed=self.processed(),
             emitted=emitted,
-            latency=latency,
+            part_latencies=latencies,
             pushes=[run.ports[i].pushes.read() for i in range(run.port_count)],
             blocked=[run.ports[i].blocked.read() for i in range(run.port_count)],
             cpu_s=usage.ru_utime + usage.ru_stime,

@@ -577,17 +577,17 @@ cdef class SimulatorCore:
     def read(self):
         cdef size_t i
         cdef uint32_t sink
-        cdef vector[uint64_t] latency
-        latency.resize(BUCKETS)
-        for sink in range(self.core.operators.size()):
-            if self.layout.operators[sink].is_sink:
-                (<SinkState*> self.core.operators[sink].own).latency.add_to(latency.data())
+        cdef size_t part
+        cdef vector[vector[uint64_t]] latencies
+        latencies.assign(len(self.layout.parts), vector[uint64_t](BUCKETS))
+        for sink, part in self.layout.part_of_sink.items():
+            (<SinkState*> self.core.operators[sink].own).latency.add_to(latencies[part].data())
         resumed = self.layout.policy is not None
         return Counters(
             time_s=self.time_s(),
             processed=self.processed(),
             emitted=self.emitted(),
-            latency=latency,
+            part_latencies=latencies,
             pushes=[self.core.ports[i].pushes for i in range(self.core.ports.size())],
             blocked=[self.core.ports[i].blocked for i in range(self.core.ports.size())],
             cpu_s=self.core.system.cpu_time() * PS,

@@ -138,6 +138,41 @@ def test_a_paced_source_shows_latency_and_the_highest_rate(capsys, tmp_path):
     assert "p99 latency" in out.splitlines()[-1] or "cannot be distinguished" in out
 
 
+TWO_PARTS = """\
+from harness.graph import Graph
+
+
+def graph():
+    graph = Graph("two")
+    fast, slow = graph.source("fast", rate=100_000), graph.source("slow", rate=400)
+    graph.chain(fast, *(graph.work(f"quick{n}", 100) for n in range(2)), graph.sink("fast.sink"))
+    graph.chain(slow, *(graph.work(f"long{n}", 100) for n in range(20)), graph.sink("slow.sink"))
+    return graph
+"""
+
+
+def test_a_slow_part_is_not_hidden_by_one_with_many_tuples(capsys, tmp_path):
+    """Queues make a part slow; the part of few tuples has more of them."""
+    graph, log = tmp_path / "two.py", tmp_path / "two.jsonl"
+    graph.write_text(TWO_PARTS)
+    long = ",".join(f"long{n}" for n in range(20))
+    arms = [
+        f'--model=dynamic:threads=4,queued="{queued}",name={name}'
+        for name, queued in (("slow-calls", "quick0,quick1"), ("fast-calls", long))
+    ]
+    options = ["--machine", "xeon", "--duration", "0.1", "--budget", "20s", "--record", str(log)]
+    assert main(["compare", str(graph), *arms, *options]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[-1].startswith("slow-calls has the least p99 latency")
+    assert "compared by the longest p99 latency of the parts" in out
+    p99 = {"slow-calls": [], "fast-calls": []}
+    for line in log.read_text().splitlines():
+        record = json.loads(line)
+        if record["sink_tuples_per_s"] < 200_000:  # else it ran at full speed
+            p99[record["arm"]].append(record["latency_ns"]["p99"])
+    assert max(p99["fast-calls"]) < min(p99["slow-calls"]), "of all sinks together"
+
+
 OWN = """\
 from harness.graph import Graph
 

@@ -13,8 +13,10 @@ from harness.errors import RunFailed, UserError
 from harness.measurement.record.declaration import (
     BALANCER,
     ELASTIC,
+    LATENCY,
     LEFT_OUT,
     OPERATOR_FACTS,
+    PART_LATENCY,
     PROFILED,
     RECORD,
     SAMPLE,
@@ -45,6 +47,7 @@ def record():
         adaptation=[one],
         samples=[other],
         elastic=example(ELASTIC),
+        latency_ns=example(LATENCY, parts=[example(PART_LATENCY)]),
         left_out=[example(LEFT_OUT)],
         time_use=example(
             TIME_USE,

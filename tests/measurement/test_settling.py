@@ -115,7 +115,7 @@ def feed(sample):
     """
     flow = build("pipeline", {"operators": 1}, 0)[0].flow()
 
-    def told(windows, capacity=100, timed=None, measures=True):
+    def told(windows, capacity=100, timed=None, measures=True, timed_in_parts=None):
         settling = Settling(flow, capacity, measures=measures)
         for place, (sent, received, fill, *passed) in enumerate(windows):
             seen = replace(
@@ -123,6 +123,7 @@ def feed(sample):
                 processed=(sent, *(passed or (received,)), received),
                 queue_fill=(fill,),
                 latency_counts=(0, (timed or {}).get(place, 0)),
+                part_latencies=[(0, count) for count in timed_in_parts or ()],
             )
             settling.step(seen, 1000)
         return settling
@@ -145,6 +146,13 @@ def test_a_steady_run_goes_on_for_four_times_as_long_at_most_until_ten_tuples_ar
     assert not feed([steady] * 20, timed={0: 10}).is_over
     assert not feed([steady] * 20, timed={19: 9}).is_over
     assert feed([steady] * 20, timed={10: 4, 19: 6}).is_over
+
+
+def test_each_part_of_a_graph_has_ten_timed_tuples(feed):
+    steady, timed = (1000, 1000, 0.5), dict.fromkeys(range(20), 100)
+    assert feed([steady] * 20, timed=timed).is_over
+    assert not feed([steady] * 12, timed=timed, timed_in_parts=(99, 1)).is_over
+    assert feed([steady] * 15, timed=timed, timed_in_parts=(99, 1)).is_over
 
 
 def test_a_run_that_only_fills_queues_needs_no_timed_tuples(feed):

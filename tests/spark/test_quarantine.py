@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from harness.measurement.record.declaration import BALANCER
+from harness.measurement.record.declaration import BALANCER, PART_LATENCY
 from tests.records import example, oldest
 from tests.spark.conftest import assert_same_rows
 
@@ -58,6 +58,7 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
         (make_record(experiment={"a": 1}), FORM + "wrong type of experiment"),
         (make_record(arm=["a"]), FORM + "wrong type of arm"),
         (make_record(latency_ns={**latency, "p50": "fast"}), inside),
+        (make_record(latency_ns={**latency, "parts": [example(PART_LATENCY, p99="fast")]}), inside),
         (make_record(samples=[sample(time_s="late")]), inside),
         (make_record(run_id=""), VALUE + "run_id is empty"),
         (make_record(tuples_sent=-3), VALUE + "tuples_sent is -3, not 0 or more"),
@@ -98,6 +99,7 @@ RUN = (
     "elastic.settings['doubling'] AS doubling",
     "get(adaptation, 0).threads_requested AS level",
     "get(get(samples, 0).balancers, 0).active AS ports",
+    "latency_ns.parts.p99 AS latencies",
 )
 """Columns of a run that tests look at."""
 
@@ -118,13 +120,15 @@ def lines(make_record, sample, elastic) -> dict[str, list[dict | str]]:
     )
     seen = {"elastic": terms, "adaptation": [controlled], "samples": [controlled]}
     first, other = make_record(run_id="aa", repeat=1), make_record(run_id="bb", repeat=2)
+    parts = [example(PART_LATENCY), example(PART_LATENCY, p99=5)]
     files = {
+        "parts": [make_record(latency_ns={**first["latency_ns"], "parts": parts})],
         "bad": [make_record(), *bad, make_record(threads=2, error="boom", commit=None, samples=[])],
         "old": [oldest(make_record(sink_tuples_per_s=7.0))],
         "elastic": [make_record(model="dynamic", **seen), make_record()],
         "repeated": [first, other, make_record(run_id="aa", repeat=3), first],
     }
-    for name in ("old", "elastic", "repeated"):
+    for name in ("parts", "old", "elastic", "repeated"):
         files[name] = [line | {"experiment": name} for line in files[name]]
     return files
 
@@ -181,6 +185,11 @@ def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(read):
             {"law": None, "doubling": None, "level": None, "ports": None},
         ],
     )
+
+
+def test_records_of_graphs_with_parts_are_usable(read):
+    assert rejected_of(read, "parts") == []
+    assert_same_rows(runs_of(read, "parts"), [{"latencies": [None, 5.0]}])
 
 
 def test_the_first_of_equal_runs_is_kept(lines, read):

@@ -445,6 +445,21 @@ LEFT_OUT = Struct(
 
 PERCENTILES = (50, 90, 99)
 
+PART_LATENCY = Struct(
+    "Part latency",
+    (
+        Field("first", NAME, "First operator of the part, in the order of the graph"),
+        Field(
+            "p99",
+            AMOUNT,
+            "99th percentile of the latencies at the sinks of the part, as `p99`",
+            "ns",
+            null="nothing arrived there",
+        ),
+        Field("count", COUNT, "Latencies counted there in the measured window"),
+    ),
+)
+
 LATENCY = Struct(
     "Latency",
     (
@@ -474,6 +489,14 @@ LATENCY = Struct(
             since="2026-11-29",
         ),
         Field("count", COUNT, "Latencies counted in the measured window"),
+        Field(
+            "parts",
+            Array(PART_LATENCY),
+            "Latencies of each part that no stream connects to another, if the graph has from 2 "
+            "to 64 parts",
+            since="2026-11-30",
+            optional=True,
+        ),
     ),
 )
 
