@@ -6,17 +6,23 @@ from the fill that they come to take longest: a pipeline of 1,000 operators has 
 Short queues settle sooner, and come to about the same shares. So a coarse run with short queues
 goes first, and each queue begins as full as it was there in the mean. The test whether the run is
 stationary is the same wherever it begins.
+
+The coarse run begins with empty queues, as programs do: some graphs have two states that each last
+for millions of events, and half-full queues may lead to the other one. If queues take too long to
+fill, another coarse run begins half full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.elasticity import Law
-from harness.engine import Engine
+from harness.engine import Engine, Sample
 from harness.engine.open import Described, engine_of, lay_out
+from harness.engine.simulated import SimulatedEngine
 from harness.engine.thread_room import check_threads
 from harness.errors import RunFailed
 from harness.graph import Graph
@@ -33,7 +39,8 @@ if TYPE_CHECKING:
 
 COARSE_CAPACITY = 64  # tuples a queue; fewer than two batches behave otherwise
 WORTH_IT = 4  # times as long are queues for which a coarse run is worth its time, at least
-COARSE_SHARE = 4  # one part in so many of a run's events is what its coarse run may take
+# one part in so many of a run's events is what a coarse run may take: from empty queues, half full
+EMPTY_SHARE, HALF_SHARE = 8, 4
 
 
 @dataclass(frozen=True)
@@ -103,8 +110,8 @@ def open_run(made: Prepared) -> Engine:
     """
     run, layout, described, options = made.run, made.layout, made.described, made.options()
     if made.coarse is not None:
-        events = run.events // COARSE_SHARE
-        layout = replace(layout, filled=_coarse_fill(made.coarse, described, events, options))
+        filled = _coarse_fill(made.coarse, described, run.events, options)
+        layout = replace(layout, filled=filled)
     options |= made.needed
     return engine_of(layout, described, tuples=run.tuples, explained=run.explained, **options)
 
@@ -112,24 +119,43 @@ def open_run(made: Prepared) -> Engine:
 def _coarse_fill(
     layout: RunLayout, described: Described | None, events: int, options: Mapping[str, Any]
 ) -> tuple[float, ...]:
-    """Return the mean fill of each queue in a coarse run of so many events at most, which is not
+    """Return the mean fill of each queue in a coarse run before one of so many events, which is not
     worth it if the graph is one that begins empty; empty then, or if the coarse run fails.
     """
+    empty, flow = replace(layout, filled=(0.0,) * len(layout.queues)), layout.graph.flow()
+    try:
+        with _started(layout, described, options) as engine:
+            if not any(engine.sample_events(1).queue_fill):
+                return ()
+        with _started(empty, described, options) as engine:
+            seen = settle(engine, events // EMPTY_SHARE, flow)
+        if not seen.settled:
+            with _started(layout, described, options) as engine:
+                seen = settle(engine, events // HALF_SHARE, flow, measures=False)
+    except RunFailed:
+        return ()
+    return _mean_fill(layout, seen.window)
+
+
+@contextmanager
+def _started(
+    layout: RunLayout, described: Described | None, options: Mapping[str, Any]
+) -> Iterator[SimulatedEngine]:
     engine = engine_of(layout, described, **options)
     try:
         engine.start()
-        if not any(engine.sample_events(1).queue_fill):
-            return ()
-        seen = settle(engine, events, layout.graph.flow(), measures=False).window
-    except RunFailed:
-        return ()
+        yield engine
     finally:
         engine.stop(drain=False, timeout_s=0)
-    filled = [0.0] * len(layout.queues) if seen else []
-    for sample in seen:
+
+
+def _mean_fill(layout: RunLayout, samples: Sequence[Sample]) -> tuple[float, ...]:
+    """Return the mean fill of each queue, as a share; empty if there are no samples."""
+    filled = [0.0] * len(layout.queues) if samples else []
+    for sample in samples:
         for queue, fill in zip(layout.queue_of_port, sample.queue_fill, strict=True):
             if queue is not None:
-                filled[queue] += fill / len(seen)
+                filled[queue] += fill / len(samples)
     return tuple(filled)
 
 

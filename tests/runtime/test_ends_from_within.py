@@ -141,8 +141,10 @@ def test_a_run_that_nobody_stopped_is_ended_before_the_interpreter(how: str) -> 
         PROGRAM + "import atexit\natexit.register(lambda: print('alive', flush=True))\n" + ENDS[how]
     )
     # What is registered first is called last: behind the end of the runs. A module of threads,
-    # which `shapes` needs, can no longer be imported then.
-    ended = "import concurrent.futures.thread, atexit, psutil\n"
+    # which `shapes` needs, can no longer be imported then. With the first thread of a process a
+    # sanitizer begins one of its own.
+    ended = "import concurrent.futures.thread, atexit, psutil, threading\n"
+    ended += "first = threading.Thread(target=int)\nfirst.start()\nfirst.join()\n"
     ended += "before = psutil.Process().num_threads()\n"
     ended += "def look():\n    from tests.runtime.shapes import at_most_threads\n"
     ended += "    print(at_most_threads(before))\natexit.register(look)\n"

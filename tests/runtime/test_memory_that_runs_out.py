@@ -130,6 +130,7 @@ print("done")
 """
 
 
+@pytest.mark.plain_build
 def test_no_thread_of_a_run_takes_memory() -> None:
     """Whatever the policy, while threads and replicas come and go: there a refusal would end the
     process.
