@@ -119,7 +119,8 @@ def lines(found: Collection[Beside]) -> Iterator[str]:
         if len(each.differing):
             most = each.differing.iloc[0]
             point = f"{most['arm']} in {most['cell']} on {places.name(most)}"
+            among = "" if most["simulated"] else ", beside the other arms of its cell"
             yield (
                 f"  {each.figure}: {len(each.differing)} of {each.points} differ, "
-                f"most {point}: {most['ratio']:.2f} times as fast"
+                f"most {point}: {most['ratio']:.2f} times as fast{among}"
             )
