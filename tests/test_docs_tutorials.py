@@ -112,9 +112,9 @@ def test_the_tutorial_of_a_figure_measures_draws_and_reads_its_experiment(tmp_pa
         file.name for file in (tmp_path / "thesis").iterdir()
     }
     assert re.search(
-        r"^\* bound by its 2 scheduler threads: they work 96 %.* 3\.4 times", out, re.M
+        r"^\* bound by its 2 scheduler threads: they work 99 %.* 3\.4 times", out, re.M
     )
-    assert re.search(r"^  all threads +92\.\d ", out, re.M)
+    assert re.search(r"^  all threads +96\.\d ", out, re.M)
 
 
 @pytest.mark.slow

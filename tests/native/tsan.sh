@@ -36,7 +36,7 @@ echo 'race:_dl_deallocate_tls' > suppressions
 # and -v names each test before it begins. A process that a test starts may write a report, too.
 rm -f report.*
 code=0
-TSAN_OPTIONS="halt_on_error=1 exitcode=66 log_path=$tree/report suppressions=$tree/suppressions" LD_PRELOAD="$library" PYTHONPATH="$tree" setarch -R \
+TSAN_OPTIONS="halt_on_error=1 exitcode=66 suppressions=$tree/suppressions log_path=$tree/report" LD_PRELOAD="$library" PYTHONPATH="$tree" setarch -R \
   "$python" -m pytest "${files[@]}" -v -p no:cacheprovider -m "not plain_build and not slow" "$@" || code=$?
 for report in report.*; do
   [ -e "$report" ] || continue
