@@ -361,6 +361,8 @@ def _help_of(run: Run, record: Record) -> str:
     """Return why a simulated run was not stationary, or what may help; "" if nobody knows."""
     if rare := rare_results(record):
         return rare
+    if getattr(run.model, "elastic", False):
+        return "a longer --duration gives its law more time"
     capacity = getattr(run.model, "queue_capacity", 0)  # None: as long as the runtime has them
     if capacity is None or capacity > SHORT_QUEUE:
         return f"shorter queues (queue_capacity={SHORT_QUEUE}) become stationary sooner"
