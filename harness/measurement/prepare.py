@@ -141,6 +141,7 @@ def _coarse_fill(
 def _started(
     layout: RunLayout, described: Described | None, options: Mapping[str, Any]
 ) -> Iterator[SimulatedEngine]:
+    """Start a simulated engine, and stop it at the end."""
     engine = engine_of(layout, described, **options)
     try:
         engine.start()

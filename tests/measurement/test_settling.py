@@ -49,13 +49,13 @@ MORE = {
     for model, options in (("dynamic", {"threads": 24}), ("dedicated", {}))
 }  # fmt: skip
 
-PLATEAUS = (
-    "xeon, mix, cost 300, dedicated ",
-    "xeon, bushy, cost 1, dynamic 24",
-    "power8, pipeline, cost 1, dedicated ",
-)
-"""Cells that stay for millions of events at a rate that is not that of their end (simulator.md).
-They were off by 11, 24 and 11 %."""
+PLATEAUS = {
+    "xeon, mix, cost 300, dedicated ": 0.15,
+    "xeon, bushy, cost 1, dynamic 24": 0.3,
+    "power8, pipeline, cost 1, dedicated ": 0.15,
+}
+"""Cells that stay for millions of events at a rate that is not that of their end (simulator.md),
+with the most by which they may be off. They were off by 11, 24 and 11 %."""
 
 FEW_TIMED = (
     "cstream", "reverse-tree", {"depth": 6, "branching": 2, "busy": 100}, "coroutine",
@@ -116,8 +116,7 @@ def test_so_are_nine_in_ten_of_many_cells_and_none_but_plateaus_is_off_by_twice_
     assert len(drawn) >= len(MORE) / 2
     far = {name: off for name, off in drawn.items() if off > WITHIN}
     assert len(far) <= len(drawn) / 10, far
-    others = [off for name, off in drawn.items() if name not in PLATEAUS]
-    assert max(others) <= 2 * WITHIN, far
+    assert all(off <= PLATEAUS.get(name, 2 * WITHIN) for name, off in drawn.items()), far
 
 
 @pytest.fixture
