@@ -17,7 +17,8 @@ def recipe(folder: Path, crate: str) -> dict[str, Any]:
         "folder": folder,
         "command": (f"{{out}}/target/release/{package}",),
         "version": ("../rust/Cargo.lock", rf'name = "{crate}"\nversion = "([\d.]+)"'),
-        "tools": (Tool("cargo", "cargo"),),
+        "tools": (Tool("cargo", "cargo"), Tool("cc", "gcc")),  # it links by cc
+        "kept": ("target",),
         "build": (
             (
                 "cargo",

@@ -35,9 +35,12 @@ Rust; with our own runtime."""
 
 STAMP_FILE = "built.json"
 LONGEST_BUILD_S = 1800.0  # a first build downloads what the lock files name
+LONGEST_VERSION_S = 60.0  # to name a version: a virtual machine takes 0.1 s, on a busy machine 5 s
 JIT_WARMUP_S = 1.0  # for the compiler of a Java virtual machine
 KEPT_WORDS = 3  # lines of a failed build in the error message, if none names an error
-ERROR = re.compile(r"\b(error|fatal)\b", re.IGNORECASE)
+ERROR = re.compile(
+    r"\b(error|fatal)\b|^\S+\.go:\d+:\d+: ", re.IGNORECASE
+)  # Go names the place only
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # of a terminal: colours
 
 
@@ -73,6 +76,8 @@ class Peer:
     version: tuple[str | Sequence[str], str]
     tools: Sequence[Tool] = ()
     build: Sequence[Sequence[str]] = ()  # commands, one after the other, in its folder
+    # folders of its build that a build begins with, as their tool finds out what is out of date
+    kept: Sequence[str] = ()
     batch: int = 1  # tuples that it hands on at once, at most
     batching: str = "one tuple at each hand-over"  # the same for readers, in about ten words
     queue_capacity: int = DEFAULT_QUEUE_CAPACITY  # tuples, unless the user gives a number
@@ -126,9 +131,10 @@ class Peer:
         """The version that was built from the files as they are now."""
         try:
             stamp = json.loads((self.out / STAMP_FILE).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            version, digest = str(stamp["version"]), stamp["digest"]
+        except (OSError, ValueError, TypeError, KeyError):
             return None
-        return str(stamp["version"]) if stamp.get("digest") == self.digest else None
+        return version if digest == self.digest else None
 
     @property
     def built_version(self) -> str | None:
@@ -143,8 +149,13 @@ class Peer:
 
     @property
     def label(self) -> str:
-        """`NAME VERSION`, as records have it. Raises UserError if it is not built."""
-        version = self.built_version
+        """`NAME VERSION`, as records have it. Raises UserError if it is not built, or its tools do
+        not work here.
+        """
+        try:
+            version = self.built_version
+        except (RunFailed, OSError) as error:
+            raise UserError(f"peer {self.name} cannot run: {error}") from error
         if version is None:
             tool = self.missing
             why = (
@@ -172,16 +183,20 @@ class Peer:
         return plan
 
     def make(self) -> str:
-        """Build it, unless that is done; return its version. Raises RunFailed if a command of the
-        recipe fails.
+        """Build it, unless that is done; return its version. What an earlier build has left goes
+        first: a virtual machine loads every jar of a folder. Raises RunFailed if a command of the
+        recipe fails, or OSError.
         """
         done = self.built_version
         if done is not None:
             return done
         self.out.mkdir(parents=True, exist_ok=True)
-        (self.out / STAMP_FILE).unlink(missing_ok=True)
+        (self.out / STAMP_FILE).unlink(missing_ok=True)  # first: what follows may be interrupted
+        for path in self.out.iterdir():
+            if path.name not in self.kept:
+                _remove(path)
         for step in self.build:
-            _run(self.filled(step), self.folder)
+            _run(self.filled(step), self.folder, LONGEST_BUILD_S)
         version = self._find_version()
         (self.out / STAMP_FILE).write_text(
             json.dumps({"version": version, "digest": self.digest}) + "\n", encoding="utf-8"
@@ -198,7 +213,7 @@ class Peer:
         text = (
             (self.folder / where).read_text(encoding="utf-8")
             if isinstance(where, str)
-            else _run(self.filled(where), CODE)
+            else _run(self.filled(where), CODE, LONGEST_VERSION_S)
         )
         found = re.search(pattern, text)
         if found is None:
@@ -206,9 +221,16 @@ class Peer:
         return found[1]
 
 
-def _run(words: Sequence[str], folder: Path) -> str:
-    """Return the output of a command. Raises RunFailed with its first error if it fails. Whatever
-    interrupts us ends the command and all that it has started.
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _run(words: Sequence[str], folder: Path, longest_s: float) -> str:
+    """Return the output of a command. Raises RunFailed with its first error if it fails, or takes
+    longer. Whatever interrupts us ends the command and all that it has started.
     """
     try:
         process = subprocess.Popen(
@@ -224,13 +246,13 @@ def _run(words: Sequence[str], folder: Path) -> str:
     except OSError as error:
         raise RunFailed(f"{words[0]}: {error.strerror}") from error
     try:
-        said, _ = process.communicate(timeout=LONGEST_BUILD_S)
+        said, _ = process.communicate(timeout=longest_s)
     except BaseException as error:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if isinstance(error, subprocess.TimeoutExpired):
-            raise RunFailed(f"{words[0]}: not done after {LONGEST_BUILD_S:g} s") from error
+            raise RunFailed(f"{words[0]}: not done after {longest_s:g} s") from error
         raise
     if process.returncode != 0:
         raise RunFailed(

@@ -4,17 +4,22 @@ built is not built again.
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
 
 import harness.peers.peer as peer
 from harness.errors import UserError
+from harness.files import lock
 from harness.peers import all_peers, build, find_peer
 from harness.peers.peer import Peer, Tool
 from tests import compiler
@@ -100,13 +105,93 @@ def test_a_build_that_fails_is_told_in_one_line_and_the_others_go_on(made, capsy
             "connect to server\n",
             "error: failed to get `tokio`: [7] Could not connect to server",
         ),
-        ("# peer\n./main.go:7:2: undefined: x\n", "# peer / ./main.go:7:2: undefined: x"),
+        (
+            "# peer\n./main.go:7:2: undefined: x\n./main.go:8:2: undefined: y\n"
+            "./main.go:9:2: undefined: z\n./main.go:9:3: too many errors\n",
+            "./main.go:7:2: undefined: x",
+        ),
+        (
+            "go: errors parsing go.mod:\n/peer/go.mod:3: invalid go version '1.x': must match format "
+            "1.23\n",
+            "go: errors parsing go.mod: / /peer/go.mod:3: invalid go version '1.x': must match format "
+            "1.23",
+        ),
     ],
 )
 def test_a_failed_build_is_told_by_its_first_error(made, capsys, said, first):
     code = f"import sys; print({said!r}); sys.exit(1)"
     assert build.build([replace(made, build=((sys.executable, "-c", code),))]) == 1
     assert capsys.readouterr().out.rstrip().endswith(f" ended with exit code 1: {first}")
+
+
+def test_nothing_of_an_earlier_build_is_left_but_what_its_tool_keeps_up_to_date(made):
+    """A virtual machine would load an old jar beside a new one."""
+    make = (
+        "import sys, pathlib; pathlib.Path(sys.argv[1]).mkdir(); pathlib.Path(sys.argv[2]).touch()"
+    )
+    made = replace(
+        made,
+        build=((sys.executable, "-c", make, "{out}/lib", "{out}/lib/thing-1.2.3.jar"),),
+        kept=("target",),
+    )
+    assert build.build([made]) == 0
+    for folder in ("classes", "target"):
+        (made.out / folder).mkdir()
+    (made.out / "old").symlink_to(made.out / "target")
+    (made.folder / "lock").write_text("thing 1.2.4\n")
+    words = (*made.build[0][:-1], "{out}/lib/thing-1.2.4.jar")
+    assert build.build([replace(made, build=(words,))]) == 0
+    assert sorted(path.name for path in made.out.iterdir()) == ["built.json", "lib", "target"]
+    assert [path.name for path in (made.out / "lib").iterdir()] == ["thing-1.2.4.jar"]
+
+
+def test_cargo_keeps_what_it_has_compiled_and_needs_a_linker():
+    for name in ("crossbeam", "tokio"):
+        assert f"{{out}}/{find_peer(name).kept[0]}" in find_peer(name).build[0]
+        assert "cc" in [tool.command for tool in find_peer(name).tools]
+
+
+@pytest.mark.parametrize("named", [(), ("/a/file",)])
+def test_a_disk_that_is_full_is_told_in_one_line_and_the_others_go_on(
+    made, named, capsys, monkeypatch
+):
+    full = replace(made, name="full", folder=made.folder.parent)
+    mkdir = Path.mkdir
+
+    def refuse(path, *words, **options):
+        if path == full.out:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *named)
+        mkdir(path, *words, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert build.build([full, made]) == 1
+    assert capsys.readouterr().out == (
+        f"full: could not be built: {''.join(f'{path}: ' for path in named)}No space left on "
+        "device\ncopied: 1.2.3\n"
+    )
+
+
+def test_a_tool_that_does_not_work_is_a_peer_that_cannot_run(made, capsys):
+    said = "import sys; print('Error: could not find libjava.so'); sys.exit(1)"
+    made = replace(made, version=((sys.executable, "-c", said), "(.*)"))
+    assert build.build([made]) == 1
+    assert capsys.readouterr().out.endswith(" exit code 1: Error: could not find libjava.so\n")
+    made = replace(made, build=())
+    with pytest.raises(UserError, match=r"^peer copied cannot run: python.* not find libjava.so$"):
+        _ = made.label
+
+
+def test_a_tool_that_hangs_is_a_peer_that_cannot_run(made, monkeypatch):
+    monkeypatch.setattr(peer, "LONGEST_VERSION_S", 0.2)
+    with pytest.raises(UserError, match=r"peer copied cannot run: sleep: not done after 0\.2 s"):
+        _ = replace(made, build=(), version=(("sleep", "100"), "(.*)")).label
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"version": "1.2.3"}', "", '"1.2.3"'])
+def test_a_stamp_that_is_damaged_is_no_build(made, text):
+    build.build([made])
+    (made.out / peer.STAMP_FILE).write_text(text)
+    assert made.built_version is None
 
 
 INTERRUPTED = """
@@ -126,11 +211,10 @@ sys.exit(build.main([]))
 @pytest.mark.heavy
 @pytest.mark.usefixtures("signals_heeded")
 @pytest.mark.parametrize(
-    ("number", "code", "told"),
-    [(signal.SIGINT, 130, "millrace: interrupted\n"), (signal.SIGTERM, 143, "")],
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_an_interrupted_build_prints_no_traceback_and_leaves_nothing_running(
-    tmp_path, number, code, told
+    tmp_path, number, code
 ):
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(tmp_path)], stderr=subprocess.PIPE, text=True
@@ -141,9 +225,58 @@ def test_an_interrupted_build_prints_no_traceback_and_leaves_nothing_running(
     started = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
     _, error = process.communicate(timeout=100)
-    assert started and (process.returncode, error) == (code, told)
+    assert started and (process.returncode, error) == (code, "millrace: interrupted\n")
     _, alive = psutil.wait_procs(started, 100)
     assert not alive
+
+
+INTERRUPTED_EARLY = """
+import os, runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("harness.peers.build", run_name="__main__")
+"""
+
+
+@pytest.mark.usefixtures("signals_heeded")
+@pytest.mark.parametrize("module", ["harness.peers.peer", "harness.graph", "harness.cli.ending"])
+def test_an_interrupt_while_modules_are_loaded_prints_no_traceback(module):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_EARLY.format(module=module), "nope"],
+        cwd=peer.CODE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "millrace: interrupted\n")
+
+
+def test_a_second_build_waits_for_the_first_and_says_so(made, capsys):
+    made.out.parent.mkdir()
+    holder = lock.open_lock(made.out.parent / build.LOCK)
+    lock.take_lock(holder)
+    lock.sign(holder)
+    said = capsys.readouterr
+    thread = threading.Thread(target=build.build, args=([made],))
+    thread.start()
+    waited, deadline = "", time.monotonic() + 60
+    while not waited and time.monotonic() < deadline:
+        time.sleep(0.01)
+        waited = said().err
+    assert waited == (
+        f"millrace: waiting until process {os.getpid()} has built peers "
+        f"(lock {made.out.parent / build.LOCK})\n"
+    )
+    assert not made.out.exists()
+    os.close(holder)
+    thread.join(60)
+    assert made.label == "copied 1.2.3"
 
 
 def test_what_is_built_runs_without_a_compiler(made):
@@ -204,6 +337,15 @@ def test_what_the_tbb_program_takes_from_our_runtime_is_still_there():
     ]
     done = subprocess.run([*compiler.of_cxx(), *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(made, capsys, monkeypatch):
+    made.out.parent.write_text("a file")
+    monkeypatch.setattr(build, "find_peer", lambda name: made)
+    assert build.main(["copied"]) == 1
+    assert capsys.readouterr().err == (
+        f"millrace: cannot open the lock file {made.out.parent / build.LOCK}: File exists\n"
+    )
 
 
 def test_an_unknown_name_is_told_in_one_line(capsys):
