@@ -95,6 +95,7 @@ def read_experiment(
         for cell, graph, (where, asked) in _cells(path, spot, size, entry, shared["seed"]):
             if where not in arms:
                 arms[where] = tuple(_arms(path, where, asked, here, capacity, left_out))
+            _check_peers(path, where, asked, cell, graph, shared["seed"])
             block = Block(cell=cell, arms=arms[where], **shared)
             if graph is not None:
                 _check_levels(path, spot, graph, block)
@@ -246,6 +247,35 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
                 "need them"
             )
             raise UserError(f"{path}: {dotted(spot)}: {rule}, not {level_of(model)}: {why}")
+
+
+def _check_peers(
+    path: Path,
+    where: Spot,
+    entries: Sequence[Mapping[str, Any]],
+    cell: Cell,
+    graph: Graph | None,
+    seed: int,
+) -> None:
+    """Raise UserError for a peer, built here or not, that does not run the graph of a cell."""
+    entry_of = {
+        name: index for index, entry in enumerate(entries) for name in _listed(entry.get("peer"))
+    }
+    entry_of.pop(None, None)  # arms of our own
+    if not entry_of:
+        return
+    import topologies
+    from harness.peers import all_peers
+
+    known, at = all_peers(), dotted(where)
+    try:
+        graph = graph or topologies.build(cell.topology, cell.parameters, seed)[0]
+        for name, index in entry_of.items():
+            at = dotted((*where, index, "peer"))
+            known[name].plan(graph, 1, None)
+    except UserError as error:
+        hint = "" if "sweeps" in where else "; a sweep may have arms of its own"
+        raise UserError(f"{path}: {at}: {error}{hint}") from error
 
 
 def _arms(
