@@ -8,17 +8,20 @@ import os
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+import harness.measurement.observe as observe
 import harness.peers.engine as engine
 import harness.peers.measure as measure
 import harness.peers.program as program
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import validate_record
 from harness.measurement.spec import run_of
+from harness.peers import all_peers
 from harness.peers.peer import Peer
 
 HERE = Path(__file__).resolve().parent
@@ -140,6 +143,16 @@ def test_a_peer_that_does_not_start_has_failed_within_its_time(monkeypatch):
         for each in psutil.Process().children(recursive=True)
         if "faulty.py" in " ".join(_command(each))
     ]
+
+
+@pytest.mark.parametrize("name", all_peers())
+def test_a_peer_that_is_late_is_told_by_what_was_late_and_not_by_the_end_of_all_time(name):
+    spec = run_of("pipeline", {}, name, peer=f"{name} 1.0", duration_s=0.25)
+    starts_s = 2 * program.START_S + all_peers()[name].warmup_s + program.ANSWER_S
+    ends_s = observe.STOP_S + engine.CUT_S + program.END_S
+    measured_s = spec.warmup_limit_s + spec.duration_s
+    assert spec.timeout_s > measured_s + starts_s + ends_s
+    assert replace(spec, tuples=10).timeout_s is None
 
 
 def test_what_a_peer_leaves_behind_in_a_session_of_its_own_is_ended(monkeypatch, tmp_path):
