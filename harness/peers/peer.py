@@ -85,6 +85,7 @@ class Peer:
     # True if it runs nothing but chains of one length between one source and one sink
     chains_only: bool = False
     ordered: bool = True  # True if it guarantees that a path's tuples arrive in order
+    interpreted: bool = False  # True if it multiplies in an interpreter: slower than compiled code
     # time for compilers at run time, before the test for a stationary state [s]
     warmup_s: float = 0.0
 

@@ -99,6 +99,34 @@ def test_a_peer_that_harms_tuples_has_failed(monkeypatch, fault, words):
     assert words in record["error"]
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told"),
+    [
+        ([1.0], 2.9, ""),
+        ([2.9], 1.0, ""),
+        ([1.1, 1.0, 3.0, 1.1, 1.1], 3.4, "took 3.4 ns in the peer's program and 1 ns in ours"),
+        ([1.0] * 5, 0.25, "took 0.25 ns in the peer's program and 1 ns in ours"),
+        ([40.0, 41.0, 1.0], 1.0, ""),  # others had the CPU
+        ([], None, "the peer's program did not measure the time"),
+    ],
+)
+def test_a_program_whose_flop_is_no_flop_of_ours_is_told(monkeypatch, ours, theirs, told):
+    times = iter(ours)
+    monkeypatch.setattr("harness.runtime.engine.ns_per_flop", lambda: next(times))
+    warning = measure.flop_warning(theirs)
+    assert told in warning and bool(told) == bool(warning)
+    assert list(times) == []
+
+
+def test_the_record_of_such_a_run_is_unfit_but_not_of_an_interpreter(monkeypatch):
+    """The program is one in Python, which takes ten times as long."""
+    for interpreted in (False, True):
+        host = run(monkeypatch, "none", interpreted=interpreted)["host"]
+        warned = [each for each in host["host_warnings"] if "a floating-point operation" in each]
+        assert len(warned) == (not interpreted)
+        assert host["host_fit"] == (not host["host_warnings"])
+
+
 def test_where_order_is_not_promised_it_is_reported_and_no_fault(monkeypatch):
     record = run(monkeypatch, "swap", ordered=False)
     assert record["correct"] and record["error"] is None

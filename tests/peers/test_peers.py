@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import psutil
 import pytest
-from harness.runtime.engine import ns_per_flop
 
 import harness.measurement.observe as observe
 from harness.machines.host.cpu import allowed_cpu_numbers
@@ -45,6 +44,11 @@ def spec(peer, topology, parameters, **options) -> Run:
     return run_of(topology, parameters, peer.name, peer=peer.label, **options)
 
 
+def unlike(record) -> list[str]:
+    """Warnings that a floating-point operation takes another time than ours."""
+    return [each for each in record["host"]["host_warnings"] if "floating-point" in each]
+
+
 @pytest.mark.parametrize("topology", list(SHAPES))
 def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     before = set(psutil.Process().children(recursive=True))
@@ -53,7 +57,7 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
         record |= {"commit": None}
         validate_record(record)
         assert record["error"] is None and record["correct"]
-        if peer.folder.name == "asyncio" or record["host"]["ns_per_flop"] < 3 * ns_per_flop():
+        if not unlike(record):
             break
     assert record["drained"] and record["settled"]
     assert record["tuples_sent"] == record["tuples_received"] == TUPLES
@@ -74,8 +78,7 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
         "source, split and work"
     )
     assert record["host"]["ns_per_flop"] > 0
-    if peer.folder.name != "asyncio":
-        assert record["host"]["ns_per_flop"] < 3 * ns_per_flop(), "compiled code multiplies as ours"
+    assert not unlike(record), "compiled code multiplies as ours"
     assert record["threads_total"] > 0 and record["duration_s"] > 0
     assert set(psutil.Process().children(recursive=True)) <= before
     if peer.folder.name == "flink" and topology == "data-parallel":
