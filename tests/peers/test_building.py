@@ -23,6 +23,7 @@ from harness.files import lock
 from harness.peers import all_peers, build, find_peer
 from harness.peers.peer import Peer, Tool
 from tests import compiler
+from tests.peers.built import REQUIRED, built_peer
 
 
 @pytest.fixture
@@ -346,6 +347,27 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(made, capsys, monke
     assert capsys.readouterr().err == (
         f"millrace: cannot open the lock file {made.out.parent / build.LOCK}: File exists\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "maven", "ending"),
+    [
+        ("storm", "required", True, pytest.fail.Exception),
+        ("storm", "required", False, pytest.skip.Exception),
+        ("storm", "", True, pytest.skip.Exception),
+        ("go", "required", True, pytest.skip.Exception),
+    ],
+)
+def test_a_cluster_that_is_not_built_fails_its_tests_where_they_are_required(
+    name, asked, maven, ending, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(peer, "BUILD_FOLDER", tmp_path / "built")
+    monkeypatch.setenv(REQUIRED, asked)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if maven:
+        (tmp_path / "mvn").touch(0o755)
+    with pytest.raises(ending, match=f"peer {name} is not built here"):
+        built_peer(name)
 
 
 def test_an_unknown_name_is_told_in_one_line(capsys):

@@ -11,9 +11,9 @@ import harness.measurement.observe as observe
 from harness.machines.host.cpu import allowed_cpu_numbers
 from harness.measurement.records import validate_record
 from harness.measurement.spec import Run, run_of
-from harness.peers import all_peers, find_peer
-from harness.peers.maven import CLUSTER_WARMUP_S
+from harness.peers import all_peers
 from harness.peers.measure import measure_peer
+from tests.peers.built import built_peer, is_cluster
 
 pytestmark = pytest.mark.heavy
 
@@ -27,17 +27,14 @@ TUPLES = 1234  # no multiple of a batch, of a width, or of the samples of latenc
 
 # A cluster in one process takes many seconds to start.
 PEERS = [
-    pytest.param(name, marks=pytest.mark.slow if each.warmup_s >= CLUSTER_WARMUP_S else ())
+    pytest.param(name, marks=pytest.mark.slow if is_cluster(each) else ())
     for name, each in all_peers().items()
 ]
 
 
 @pytest.fixture(params=PEERS)
 def peer(request):
-    found = find_peer(request.param)
-    if found.built_version is None:
-        pytest.skip(f"peer {found.name} is not built here (make peers)")
-    return found
+    return built_peer(request.param)
 
 
 def spec(peer, topology, parameters, **options) -> Run:
@@ -108,9 +105,7 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     ],
 )
 def test_the_record_has_the_tuples_that_a_queue_really_holds(name, asked, payload, held):
-    found = find_peer(name)
-    if found.built_version is None:
-        pytest.skip(f"peer {name} is not built here (make peers)")
+    found = built_peer(name)
     parameters = {"operators": 3, "cost": 1, "payload": payload}
     record = measure_peer(spec(found, "pipeline", parameters, tuples=100, queue_capacity=asked))
     assert record["error"] is None and record["correct"]
@@ -132,9 +127,7 @@ def test_the_record_has_the_tuples_that_a_queue_really_holds(name, asked, payloa
     ],
 )
 def test_disruptor_batched_has_as_many_handlers_as_cpus_or_one(topology, parameters, threads):
-    found = find_peer("disruptor-batched")
-    if found.built_version is None:
-        pytest.skip("peer disruptor-batched is not built here (make peers)")
+    found = built_peer("disruptor-batched")
     record = measure_peer(spec(found, topology, parameters, tuples=100))
     assert record["correct"] and record["threads_total"] == threads(
         len(psutil.Process().cpu_affinity())
