@@ -15,6 +15,7 @@ from harness.measurement.spec import Run
 from harness.measurement.subject import build_subject
 from harness.peers import find_peer
 from harness.peers.engine import PeerEngine
+from harness.peers.peer import Peer
 
 ALIKE_WITHIN = 3.0
 """Factor by which the time of a floating-point operation may differ between compiled code of a peer
@@ -45,7 +46,7 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     try:
         seen = observe(engine, run, graph, announce)
     except RunFailed as error:
-        return fail_record(record, str(error))
+        return _with_versions(fail_record(record, str(error)), peer)
     seen.disturbance = engine.disturbance(len(seen.samples))
     record = fill_record(record, seen, graph, engine, calibrate=False)
     host = record["host"]
@@ -53,7 +54,14 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     if not peer.interpreted and (warning := flop_warning(engine.ns_per_flop)):
         host |= {"host_fit": False, "host_warnings": [*host["host_warnings"], warning]}
     warmup_s = record["warmup_s"] + engine.settling_s
-    return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order}
+    record |= {"warmup_s": warmup_s, "order_violations": engine.out_of_order}
+    return _with_versions(record, peer)
+
+
+def _with_versions(record: dict[str, Any], peer: Peer) -> dict[str, Any]:
+    """Add the versions of the tools that have built the program, and of those that run it."""
+    record["host"]["versions"] |= peer.tool_versions
+    return record
 
 
 def flop_warning(theirs_ns: float | None) -> str:

@@ -14,9 +14,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from harness.errors import RunFailed, UserError
 from harness.files.places import CODE, HARNESS, kept
@@ -47,12 +48,14 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # of a terminal: colours
 @dataclass(frozen=True)
 class Tool:
     """A program that a build needs, and the Debian package that has it. `runs`: a run needs it,
-    too.
+    too. `version`: a command whose output has the version that records name, and the pattern that
+    finds it there.
     """
 
     command: str
     package: str
     runs: bool = False
+    version: tuple[Sequence[str], str] | None = None
 
     @property
     def is_here(self) -> bool:
@@ -130,12 +133,17 @@ class Peer:
     @property
     def _stamped(self) -> str | None:
         """The version that was built from the files as they are now."""
+        stamp = self._stamp
+        return str(stamp["version"]) if stamp.get("digest") == self.digest else None
+
+    @property
+    def _stamp(self) -> dict[str, Any]:
+        """Contents of the stamp of the last build; empty if there is none."""
         try:
             stamp = json.loads((self.out / STAMP_FILE).read_text(encoding="utf-8"))
-            version, digest = str(stamp["version"]), stamp["digest"]
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
-        return version if digest == self.digest else None
+        except (OSError, ValueError):
+            return {}
+        return stamp if isinstance(stamp, dict) and {"version", "digest"} <= set(stamp) else {}
 
     @property
     def built_version(self) -> str | None:
@@ -155,6 +163,8 @@ class Peer:
         """
         try:
             version = self.built_version
+            if version is not None:
+                _ = self.tool_versions  # that they work
         except (RunFailed, OSError) as error:
             raise UserError(f"peer {self.name} cannot run: {error}") from error
         if version is None:
@@ -166,6 +176,13 @@ class Peer:
             )
             raise UserError(f"peer {self.name} {why}")
         return f"{self.name} {version}"
+
+    @property
+    def tool_versions(self) -> dict[str, str]:
+        """Versions of the tools that have built it, and of those that run it now, by name. Raises
+        RunFailed if one that runs it gives none.
+        """
+        return {**self._stamp.get("tools", {}), **_versions(self.tools, runs=True)}
 
     def capacity(self, graph: Graph) -> int:
         """Return the tuples that a queue holds, unless the user gives a number."""
@@ -198,9 +215,10 @@ class Peer:
                 _remove(path)
         for step in self.build:
             _run(self.filled(step), self.folder, LONGEST_BUILD_S)
-        version = self._find_version()
+        version, tools = self._find_version(), _versions(self.tools, runs=False)
         (self.out / STAMP_FILE).write_text(
-            json.dumps({"version": version, "digest": self.digest}) + "\n", encoding="utf-8"
+            json.dumps({"version": version, "digest": self.digest, "tools": tools}) + "\n",
+            encoding="utf-8",
         )
         return version
 
@@ -211,15 +229,42 @@ class Peer:
 
     def _find_version(self) -> str:
         where, pattern = self.version
-        text = (
-            (self.folder / where).read_text(encoding="utf-8")
-            if isinstance(where, str)
-            else _run(self.filled(where), CODE, LONGEST_VERSION_S)
-        )
-        found = re.search(pattern, text)
-        if found is None:
-            raise RunFailed(f"peer {self.name}: no version in {text[:80]!r}")
-        return found[1]
+        if isinstance(where, str):
+            return _found(pattern, (self.folder / where).read_text(encoding="utf-8"), where)
+        words = self.filled(where)
+        return _found(pattern, _run(words, CODE, LONGEST_VERSION_S), words[0])
+
+
+def _versions(tools: Sequence[Tool], *, runs: bool) -> dict[str, str]:
+    """Return the versions of the tools that a run needs, or of the others, by name. Of these, one
+    that gives none is left out: it has built the program. Raises RunFailed.
+    """
+    found: dict[str, str] = {}
+    for tool in tools:
+        if tool.version is None or tool.runs != runs:
+            continue
+        words, pattern = tool.version
+        try:
+            found[Path(words[0]).name] = _found(pattern, answer_of(tuple(words)), words[0])
+        except RunFailed:
+            if runs:
+                raise
+    return found
+
+
+@cache
+def answer_of(words: tuple[str, ...]) -> str:
+    """Return the output of a tool that is asked for its version, once in a process. Raises
+    RunFailed.
+    """
+    return _run(words, CODE, LONGEST_VERSION_S)
+
+
+def _found(pattern: str, text: str, where: str) -> str:
+    found = re.search(pattern, text)
+    if found is None:
+        raise RunFailed(f"{Path(where).name}: no version in {text[:80]!r}")
+    return found[1]
 
 
 def _remove(path: Path) -> None:

@@ -5,6 +5,7 @@ built is not built again.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -186,6 +187,64 @@ def test_a_tool_that_hangs_is_a_peer_that_cannot_run(made, monkeypatch):
     monkeypatch.setattr(peer, "LONGEST_VERSION_S", 0.2)
     with pytest.raises(UserError, match=r"peer copied cannot run: sleep: not done after 0\.2 s"):
         _ = replace(made, build=(), version=(("sleep", "100"), "(.*)")).label
+
+
+def reading(file) -> tuple[str, ...]:
+    """Command that prints a file, as a tool prints its version."""
+    return (sys.executable, "-c", f"print('v' + open({str(file)!r}).read())")
+
+
+def test_the_versions_of_tools_are_those_of_the_build_or_of_the_run(made, tmp_path):
+    compiler, machine = tmp_path / "compiler", tmp_path / "machine"
+    tools = (
+        Tool(sys.executable, "", version=(reading(compiler), r"v(\d+)")),
+        Tool(sys.executable, "", runs=True, version=(reading(machine), r"v(\d+)")),
+        Tool(sys.executable, ""),
+    )
+    made = replace(made, tools=tools)
+    name = Path(sys.executable).name
+    compiler.write_text("1")
+    machine.write_text("17")
+    build.build([made])
+    assert made.tool_versions == {name: "17"}
+    assert replace(made, tools=tools[:1]).tool_versions == {name: "1"}
+    compiler.write_text("2")
+    machine.write_text("21")
+    peer.answer_of.cache_clear()  # each process asks once
+    assert replace(made, tools=tools[:1]).tool_versions == {name: "1"}
+    assert replace(made, tools=tools[1:]).tool_versions == {name: "21"}
+    compiler.write_text("")
+    machine.write_text("")
+    peer.answer_of.cache_clear()
+    with pytest.raises(UserError, match=r"peer copied cannot run: python.*: no version in 'v"):
+        _ = made.label
+    (made.out / peer.STAMP_FILE).unlink()
+    built = replace(made, tools=tools[:1])
+    assert (build.build([built]), built.tool_versions) == (0, {}), "its version is no condition"
+
+
+def test_a_build_of_before_has_no_versions_of_tools(made):
+    build.build([made])
+    stamp = json.loads((made.out / peer.STAMP_FILE).read_text())
+    del stamp["tools"]
+    (made.out / peer.STAMP_FILE).write_text(json.dumps(stamp))
+    assert made.label == "copied 1.2.3" and made.tool_versions == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "tools"),
+    [
+        ("storm", {"java"}),
+        ("java", {"java"}),
+        ("tokio", {"rustc"}),
+        ("tbb", {"g++"}),
+        ("go", set()),
+    ],
+)
+def test_a_record_names_the_virtual_machine_or_the_compiler(name, tools):
+    """That of Go is the version of the peer."""
+    asked = [tool.version for tool in find_peer(name).tools if tool.version is not None]
+    assert {words[0] for words, _ in asked} == tools
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"version": "1.2.3"}', "", '"1.2.3"'])

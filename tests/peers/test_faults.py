@@ -18,11 +18,12 @@ import harness.measurement.observe as observe
 import harness.peers.engine as engine
 import harness.peers.measure as measure
 import harness.peers.program as program
+from harness import __version__
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import validate_record
 from harness.measurement.spec import run_of
 from harness.peers import all_peers
-from harness.peers.peer import Peer
+from harness.peers.peer import Peer, Tool
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -81,6 +82,13 @@ def test_without_a_fault_the_run_is_correct(monkeypatch):
     record = run(monkeypatch, "none")
     assert record["correct"] and record["error"] is None and record["peer"] == "faulty 1.0"
     assert (record["tuples_sent"], record["tuples_received"], record["drained"]) == (500, 500, True)
+
+
+@pytest.mark.parametrize("fault", ["none", "crash"])
+def test_the_record_has_the_versions_of_what_runs_the_program(monkeypatch, fault):
+    tools = (Tool("echo", "", runs=True, version=(("echo", "version 21"), r"(\d+)")),)
+    record = run(monkeypatch, fault, tuples=None, tools=tools)
+    assert record["host"]["versions"] == {"millrace": __version__, "echo": "21"}
 
 
 @pytest.mark.parametrize(

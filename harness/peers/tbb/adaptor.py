@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 RECIPE: dict[str, Any] = {
     "folder": HERE,
     "version": ("requirements.lock", r"tbb==([\d.]+)"),
-    "tools": (Tool("g++", "g++"),),
+    "tools": (Tool("g++", "g++", version=(("g++", "-dumpfullversion"), r"([\d.]+)")),),
     "build": (
         (
             "{python}",
