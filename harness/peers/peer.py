@@ -302,10 +302,16 @@ def _run(words: Sequence[str], folder: Path, longest_s: float) -> str:
         raise
     if process.returncode != 0:
         raise RunFailed(
-            f"{Path(words[0]).name} ended with exit code {process.returncode}: "
+            f"{_called(words)} ended with exit code {process.returncode}: "
             f"{_first_error(said)[:400]}"
         )
     return said
+
+
+def _called(words: Sequence[str]) -> str:
+    """Return the name of the program in a command, which may begin with `env NAME=VALUE`."""
+    program = next((word for word in words if word != "env" and "=" not in word), words[0])
+    return Path(program).name
 
 
 def _first_error(said: str) -> str:

@@ -254,6 +254,15 @@ def test_a_stamp_that_is_damaged_is_no_build(made, text):
     assert made.built_version is None
 
 
+def test_a_failed_build_is_told_by_its_program_and_not_by_env(made, capsys):
+    failing = ("env", "A=1", sys.executable, "-c", "print('error: no'); raise SystemExit(2)")
+    assert build.build([replace(made, build=(failing,))]) == 1
+    name = Path(sys.executable).name
+    assert capsys.readouterr().out == (
+        f"copied: could not be built: {name} ended with exit code 2: error: no\n"
+    )
+
+
 INTERRUPTED = """
 import sys
 from dataclasses import replace
