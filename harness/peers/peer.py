@@ -245,7 +245,10 @@ def _versions(tools: Sequence[Tool], *, runs: bool) -> dict[str, str]:
             continue
         words, pattern = tool.version
         try:
-            found[Path(words[0]).name] = _found(pattern, answer_of(tuple(words)), words[0])
+            answer = answer_of(tuple(words))
+            if isinstance(answer, RunFailed):
+                raise answer
+            found[Path(words[0]).name] = _found(pattern, answer, words[0])
         except RunFailed:
             if runs:
                 raise
@@ -253,11 +256,14 @@ def _versions(tools: Sequence[Tool], *, runs: bool) -> dict[str, str]:
 
 
 @cache
-def answer_of(words: tuple[str, ...]) -> str:
-    """Return the output of a tool that is asked for its version, once in a process. Raises
-    RunFailed.
+def answer_of(words: tuple[str, ...]) -> str | RunFailed:
+    """Return the output of a tool that is asked for its version, or why it has none. Each is asked
+    once in a process: several peers have it, and one that hangs takes a minute.
     """
-    return _run(words, CODE, LONGEST_VERSION_S)
+    try:
+        return _run(words, CODE, LONGEST_VERSION_S)
+    except RunFailed as error:
+        return error
 
 
 def _found(pattern: str, text: str, where: str) -> str:

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 import harness.peers.peer as peer
-from harness.errors import UserError
+from harness.errors import RunFailed, UserError
 from harness.files import lock
 from harness.peers import all_peers, build, find_peer
 from harness.peers.peer import Peer, Tool
@@ -245,6 +245,15 @@ def test_a_record_names_the_virtual_machine_or_the_compiler(name, tools):
     """That of Go is the version of the peer."""
     asked = [tool.version for tool in find_peer(name).tools if tool.version is not None]
     assert {words[0] for words, _ in asked} == tools
+
+
+def test_a_tool_of_several_peers_that_does_not_work_is_asked_once(made, tmp_path):
+    code = "import sys; print('x', file=open(sys.argv[1], 'a')); sys.exit('Error: broken')"
+    tool = Tool("", "", runs=True, version=((sys.executable, "-c", code, f"{tmp_path}/asked"), ""))
+    for _ in range(2):
+        with pytest.raises(RunFailed, match="Error: broken"):
+            _ = replace(made, tools=(tool,)).tool_versions
+    assert (tmp_path / "asked").read_text() == "x\n"
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"version": "1.2.3"}', "", '"1.2.3"'])
