@@ -177,6 +177,22 @@ ROWS = (
         """,
     ),
     FigureRow(
+        "elb_tolerance",
+        "ElasticLoadBalance: active ports over time, by throughput tolerance",
+        "ElasticLoadBalance, Cheap Tuples",
+        panel="time_panels.ports",
+        tables=("throughput", "timeline"),
+        options={"cells_across": True, "compared": "tolerance", "compared_unit": "%"},
+        caption=f"""\
+        {BALANCER_AXES}, each of which has a thread. A panel has cheap, medium or expensive tuples,
+        and the tolerance [%] within which the law takes throughputs for the same.
+        {BALANCER_RUNS}; where the ports change too often for lines, each period is a dot and a
+        tick.
+        All panels are SIMULATED on 16 CPUs, as many as the author's machine had, with the estimated
+        costs of IBM Streams 4.2.
+        """,
+    ),
+    FigureRow(
         "elb_bursty_cost",
         "ElasticLoadBalance under bursts of expensive tuples",
         "ElasticLoadBalance, Bursty Cost",

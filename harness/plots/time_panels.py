@@ -10,6 +10,7 @@ is a dot and a tick.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -45,6 +46,8 @@ class TimeStyle:
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None  # from the rows of a run
     bursts_label: str = ""
     names_buffers: bool = False  # True if titles give the capacity of a buffer, in tuples
+    compared: str = ""  # parameter that differs between cells of one cost, for titles
+    compared_unit: str = ""
 
 
 THREADS = TimeStyle(
@@ -72,10 +75,23 @@ def threads(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
 
 
 def ports(
-    tables: Mapping[str, pd.DataFrame], title: str, shaded: str = "", cells_across: bool = False
+    tables: Mapping[str, pd.DataFrame],
+    title: str,
+    shaded: str = "",
+    cells_across: bool = False,
+    compared: str = "",
+    compared_unit: str = "",
 ) -> Figure:
-    """Return throughput and active output ports of a balancer over time; `shaded`: of `SHADED`."""
-    kind = replace(PORTS, bursts=SHADED.get(shaded), bursts_label=shaded)
+    """Return throughput and active output ports of a balancer over time; `shaded`: of `SHADED`;
+    `compared`: a parameter that differs between cells of one cost.
+    """
+    kind = replace(
+        PORTS,
+        bursts=SHADED.get(shaded),
+        bursts_label=shaded,
+        compared=compared,
+        compared_unit=compared_unit,
+    )
     return figure(tables, title, kind, cells_across=cells_across)
 
 
@@ -141,6 +157,8 @@ def figure(
         for called, rows in places.rows_by_topology(throughput)
         for cell in by_cost(rows)
     ]
+    if kind.compared:
+        named.sort(key=lambda each: (each[0], each[1]["cost"].iloc[0], _compared(each[1], kind)))
     cells = [cell for _, cell in named]
     runs = [_runs(places.at(timeline, cell.iloc[0])) for cell in cells]
     most = max(1, *map(len, runs))
@@ -175,6 +193,8 @@ def figure(
                 if kind.names_buffers
                 else ""
             )
+            if kind.compared and not math.isnan(value := _compared(cell, kind)):
+                buffers += f", {kind.compared} {style.whole(value)} {kind.compared_unit}"
             for number, ax in enumerate(line):
                 lost = f", run {number + 1}" if most > 1 else ""
                 which = _called(of_cell[number], most > 1) if number < len(of_cell) else lost
@@ -199,6 +219,12 @@ def figure(
         style.title_with_legend(drawing, title, [*_legend(kind), *places.legend(throughput)])
         provenance.stamp(drawing, throughput, None)
     return drawing
+
+
+def _compared(cell: pd.DataFrame, kind: TimeStyle) -> float:
+    """Return the value of the parameter in which cells of one cost differ; NaN if it has none."""
+    found = re.search(rf",{kind.compared}=([0-9.]+)", cell["cell"].iloc[0])
+    return float(found[1]) if found else math.nan
 
 
 def _swings(levels: pd.Series) -> int:
