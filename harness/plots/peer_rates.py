@@ -20,6 +20,7 @@ is that of full queues.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ LABEL_GAP = 0.031  # from label to label, of a panel's height
 MARKER_PT = 4.5
 SECONDS = EngFormatter(unit="s", sep=" ")
 FEWEST_FOR_RANGE = 5  # runs of an arm: with fewer, ranges of equal arms are often apart
+NOTE_CHARACTERS = 130  # of a line below a column
 NOTE = "medians over runs; bars go from the least to the greatest run"
 
 
@@ -76,7 +78,8 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
             said = [verdict(at_rate) for _, at_rate in rows[rows["rate"] > 0].groupby("rate")]
             silent = [line.name for line in drawn if line.points.empty]
             if silent:
-                said.append(f"keep up with none of these rates: {', '.join(silent)}")
+                text = f"keep up with none of these rates: {', '.join(silent)}"
+                said.append(textwrap.fill(text, NOTE_CHARACTERS))
             below.annotate(
                 "\n".join(filter(None, said)),
                 (0.0, -0.12),
