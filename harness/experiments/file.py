@@ -20,15 +20,14 @@ from harness.files.checked_yaml import dotted, load_schema, read_checked, wrong
 from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.block import Narrowing
+from harness.measurement.finals import Finals
 from harness.measurement.spec import EVENTS, PERIOD_S, PeerModel, level_of
 from harness.models import MODELS, OPTIONS, pool_of, with_level
 from harness.models.schemas import arm_entry
 
 OVERRIDES = (
     "repeats",
-    "most_repeats",
-    "spread",
+    "final_repeats",
     "duration_s",
     "events",
     "warmup",
@@ -36,11 +35,6 @@ OVERRIDES = (
     "queue_capacity",
 )
 """Settings that a size of an experiment may override, and a machine of a size again."""
-
-SPREAD = 1.3
-"""Upper over lower end of an interval, at most, where `most_repeats` asks for narrow ones and an
-experiment has no other number.
-"""
 
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
 """Shortest window and period on real threads [s]."""
@@ -85,7 +79,7 @@ def read_experiment(
             "experiment": path.stem,
             "explained": size.get("explained", False),
             "place": here,
-            "narrowing": _narrowing(here, settled),
+            "finals": _finals(here, settled),
             "variants": _variants(
                 here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))
             ),
@@ -361,12 +355,10 @@ def _arms_of(
         raise UserError(f"{path}: {dotted(spot)}: {error}") from error
 
 
-def _narrowing(place: Place, settled: Mapping[str, Any]) -> Narrowing | None:
-    """Return the rule for more repeats of arms that are measured; None: there is none."""
-    repeats = int(settled.get("most_repeats", 0))
-    if place.simulated or repeats <= int(settled["repeats"]):
-        return None
-    return Narrowing(float(settled.get("spread", SPREAD)), repeats)
+def _finals(place: Place, settled: Mapping[str, Any]) -> Finals | None:
+    """Return the rule for more runs of the best arms that are measured; None: there is none."""
+    repeats = int(settled.get("final_repeats", 0))
+    return Finals(repeats) if repeats and not place.simulated else None
 
 
 def _events(place: Place, settled: Mapping[str, Any]) -> int | None:

@@ -31,7 +31,8 @@ def table_of_folder(folder: Path) -> pd.DataFrame:
 
 def table_of_records(records: Iterable[Record]) -> pd.DataFrame:
     """Return a row for each arm of each cell: its mean [tuples/s] over n correct runs with its
-    95 % interval, none for fewer than two. Runs with other constants of a machine do not count.
+    95 % interval, none for fewer than two. Runs with other constants of a machine do not count,
+    nor those that chose an arm for its final runs.
     """
     runs: dict[tuple[object, ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -68,7 +69,8 @@ def _rank(known: Sequence[str], name: str) -> int:
 def _row(runs: Sequence[Record]) -> dict[str, object]:
     """Return the values of an arm, from all its runs; the host is that of the first one."""
     correct = [run for run in runs if run["error"] is None and run["correct"]]
-    used = [run for run in correct if rate_of(run) is not None]
+    final = any(run.get("final") for run in runs)
+    used = [run for run in correct if rate_of(run) is not None and run.get("final", False) is final]
     rates = [rate_of(run) for run in used]
     several = len(rates) > 1
     mean, low, high = mean_interval(rates) if several else (*(rates or [None]), None, None)
@@ -82,7 +84,7 @@ def _row(runs: Sequence[Record]) -> dict[str, object]:
         "hi": high,
         "n": len(used),
         "failed": len(runs) - len(correct),
-        "no_rate": len(correct) - len(used),
+        "no_rate": sum(rate_of(run) is None for run in correct),
         "unsettled": unsettled,
         "settled_share": 1 - unsettled / len(used) if used else None,
         "mean_of": _mean_of(used, unsettled > 0),

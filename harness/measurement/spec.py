@@ -111,6 +111,7 @@ class Run:
     seed: int = 0
     repeat: int = 0  # 0-based
     order_in_block: int = 0  # position in the block's randomised order
+    final: bool = False  # compares arms that earlier runs of the block chose (`finals`)
     experiment: str = "adhoc"
     cell: str = ""  # "": made from topology and parameters
     arm: str = ""  # "": made from the model
@@ -143,7 +144,7 @@ class Run:
         question.
         """
         of_run = {"repeat", "order_in_block", "constants", "graph_file", "allow_threads"}
-        of_run |= {"live", "explained"}
+        of_run |= {"live", "explained", "final"}
         common = {name: value for name, value in self.to_mapping().items() if name not in of_run}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 

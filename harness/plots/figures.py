@@ -316,8 +316,12 @@ ROWS = (
         caption="""\
         The horizontal axis is the cost of a tuple; the upper panels show the throughput at the
         sinks, and the lower ones the median latency, on the same graphs with the same checks.
+        Each arm ran twice; then the three fastest of ours and of the peers, the finalists, ran
+        eight times more, and only these runs make their means, with large markers and 95 %
+        intervals; others have no interval (the quick size has one run of each arm).
         The text at each cost names the fastest peer and its mean as a share of the fastest model of
-        ours, with a 95 % interval that allows for both choices; where it includes 1, it is a tie.
+        ours, both of the finalists, with a 95 % interval that allows for the choice of one of three
+        on each side; where it includes 1, it is a tie.
         Pale arms of ours hand tuples over one by one.
         Source and sink alone are the pipeline without operators, which costs all others as much.
         Sources send as fast as they can, so latencies are those of full queues; they differ with
@@ -338,6 +342,11 @@ ROWS = (
         A line has a point at each rate that the arm keeps up with, and ends with a bar at the most
         that it can; latency counts from the time at which a tuple is due.
         The lowest line at your rate answers which one to take for it.
+        Each arm ran twice; then the three of ours and of the peers with the lowest 99th percentile
+        ran six times more: their points, with large markers, are medians of these runs, and bars go
+        from the least to the greatest.
+        Under the axis stand the best of ours and the best peer at each rate; a tie is where their
+        bars overlap, and of equal arms any two are apart in at most 2 % of cases.
         Bold names and thick lines are ours, and pale ones hand tuples over one by one.
         """,
     ),

@@ -50,6 +50,7 @@ MEANINGS: dict[str, str] = {
     "settled": "True if the run became stationary",
     # means
     "n": "Number of runs that the row is made of",
+    "final": "True if the `n` runs are final ones: earlier runs, which chose the arm, do not count",
     "no_rate": "Correct runs that were too short to have a rate",
     "unsettled": "Runs, of the `n`, that never became stationary",
     "settled_share": "Share of the `n` runs that became stationary",
@@ -112,6 +113,8 @@ MEANINGS: dict[str, str] = {
     "p50_greatest": "Greatest of the runs' median latencies [ns]",
     "p90": "90 % of tuples take at most this; median over the runs [ns]",
     "p99": "99 % of tuples take at most this; median over the runs [ns]",
+    "p99_least": "Least of the runs' 99th percentiles of latency [ns]",
+    "p99_greatest": "Greatest of the runs' 99th percentiles of latency [ns]",
     "max": "Greatest latency of all runs [ns]",
     # comparisons
     "against": "Group of arms that the arm is compared with",

@@ -118,7 +118,8 @@ TABLES: dict[str, StructType] = {
         experiment STRING, cell STRING, topology STRING, {PARAMETER_COLUMNS}, model STRING,
         peer STRING, arm STRING, threads INT, policy STRING, elastic BOOLEAN, law STRING,
         queue_capacity BIGINT, machine STRING, simulated BOOLEAN, software STRING, n BIGINT,
-        failed BIGINT, no_rate BIGINT, unsettled BIGINT, settled_share DOUBLE, mean_of STRING,
+        final BOOLEAN, failed BIGINT, no_rate BIGINT, unsettled BIGINT, settled_share DOUBLE,
+        mean_of STRING,
         unfit BIGINT, hosts BIGINT, mean DOUBLE, sd DOUBLE, lo DOUBLE, hi DOUBLE, variants BIGINT,
         variants_failed BIGINT, variants_reached BIGINT, band_lo DOUBLE, band_hi DOUBLE,
         at_points ARRAY<DOUBLE>,
@@ -153,7 +154,8 @@ TABLES: dict[str, StructType] = {
         """
         experiment STRING, cell STRING, arm STRING, machine STRING, simulated BOOLEAN,
         software STRING, n BIGINT, p50 DOUBLE, p50_least DOUBLE, p50_greatest DOUBLE, p90 DOUBLE,
-        p99 DOUBLE, max DOUBLE, mean DOUBLE, lo DOUBLE, hi DOUBLE
+        p99 DOUBLE, p99_least DOUBLE, p99_greatest DOUBLE, max DOUBLE, mean DOUBLE, lo DOUBLE,
+        hi DOUBLE
         """
     ),
     "speedup": _table(

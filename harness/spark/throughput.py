@@ -32,6 +32,8 @@ def throughput(runs: DataFrame) -> DataFrame:
     share of the others (null without a run). failed (wrong or raised) and no_rate (correct, but too
     short to have one) are not among the n.
 
+    final: the n runs are final ones, and the runs that chose the arm are not among them.
+
     unfit: of the n, those that something disturbed (`host_fit`); hosts: machines that the n ran on,
     as far as records say. variants: number of sets of other constants of a simulated machine that
     were tried, variants_failed those without a mean, and variants_reached those that changed
@@ -58,6 +60,7 @@ def throughput(runs: DataFrame) -> DataFrame:
     in_kernel = F.avg(of_used("kernel_seconds"))
     table = runs.groupBy(*ARM).agg(
         F.count_if(used).alias("n"),
+        F.bool_or("of_finalist").alias("final"),
         F.count_if(nominal & F.col("failed")).alias("failed"),
         F.count_if(nominal & F.col("no_rate")).alias("no_rate"),
         F.count_if(used & F.col("unsettled")).alias("unsettled"),

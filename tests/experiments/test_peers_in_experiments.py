@@ -145,3 +145,21 @@ def test_a_block_with_a_peer_is_measured_and_up_to_date_afterwards(profile, tmp_
     capsys.readouterr()
     assert main([*words, "--dry-run"]) == 0
     assert "to measure: 0 blocks" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("only_asyncio")
+def test_final_runs_of_both_sides_are_in_the_estimate_and_the_settings(profile):
+    arms = [{"model": "dynamic", "threads": [1, 2, 3, 4]}, {"peer": "asyncio"}]
+    block, longer, simulated = (
+        load_config(profile(size={"arms": arms, "final_repeats": 5} | change)).experiments[0].blocks()[0]
+        for change in (
+            {},
+            {"final_repeats": 6},
+            {"machines": ["xeon"], "arms": arms[:1]},
+        )
+    )  # fmt: skip
+    assert block.runs == 5 * 2 + (3 + 1) * 5
+    a_run = block.estimated_s / block.runs
+    assert longer.estimated_s - block.estimated_s == pytest.approx(4 * a_run)
+    assert block.settings != longer.settings
+    assert simulated.finals is None, "simulated runs of one arm differ in nothing but chance"

@@ -25,6 +25,13 @@ def simulated(cell, arm, rate, **changes):
     return record(cell, arm, rate, machine="xeon", simulated=True, simulation=simulation, **changes)
 
 
+def test_runs_that_chose_a_finalist_do_not_count():
+    rates = [(9e6, {}), (None, {}), (1e6, {"final": True}), (3e6, {"final": True})]
+    table = table_of_records([record("a", "manual", rate, **of) for rate, of in rates])
+    assert list(table["mean"]) == [2e6] and list(table["n"]) == [2]
+    assert list(table["no_rate"]) == [1] and list(table["failed"]) == [0]
+
+
 def test_a_row_has_the_mean_of_the_correct_runs_with_its_interval():
     table = table_of_records(
         [

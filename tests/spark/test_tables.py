@@ -183,6 +183,45 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(make_rec
 
 
 @beside_the_others
+def test_runs_that_chose_a_finalist_do_not_count_in_its_means_but_in_ratios(make_record):
+    def run(arm, repeat, rate, p99, **fields):
+        latency = dict.fromkeys(("p50", "p90", "p99", "mean", "max"), p99) | {"count": 1}
+        return make_record(
+            arm=arm, repeat=repeat, sink_tuples_per_s=rate, latency_ns=latency, **fields
+        )
+
+    tables = yield [
+        run("chosen", 0, 99.0, 900),
+        run("chosen", 1, 97.0, 900, correct=False),
+        run("chosen", 2, 10.0, 100, final=True),
+        run("chosen", 3, 12.0, 200, final=True),
+        run("chosen", 4, 14.0, 600, final=True),
+        run("chosen", 5, 99.0, 900, final=True, correct=False),
+        run("other", 0, 33.0, 500),
+        run("other", 1, 11.0, 500),
+        run("failing", 0, 50.0, 500),
+        run("failing", 1, 50.0, 500, final=True, correct=False),
+    ]
+    of_arm = {"cell": "pipeline,operators=4"}
+    assert_same_rows(
+        tables.throughput,
+        [
+            of_arm | {"arm": "chosen", "final": True, "n": 3, "failed": 2, "mean": 12.0},
+            of_arm | {"arm": "failing", "final": True, "n": 0, "failed": 1, "mean": None},
+            of_arm | {"arm": "other", "final": False, "n": 2, "failed": 0, "mean": 22.0},
+        ],
+    )
+    ranges = {"p99": 200.0, "p99_least": 100.0, "p99_greatest": 600.0}
+    same = dict.fromkeys(ranges, 500.0)
+    assert_same_rows(
+        tables.latency,
+        [of_arm | {"arm": "chosen", "n": 3} | ranges, of_arm | {"arm": "other", "n": 2} | same],
+    )
+    best = {row["arm"]: row for row in against("best", tables)}
+    assert best["other"]["ratio"] == pytest.approx(1 / 3)  # by their one common repeat
+
+
+@beside_the_others
 def test_time_in_the_kernel_has_a_mean_if_all_runs_have_it(make_record):
     tables = yield [
         make_record(arm="all", kernel_seconds=0.2),
@@ -811,6 +850,8 @@ def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_
                 "p50_greatest": 500.0,
                 "p90": 400.0,
                 "p99": 600.0,
+                "p99_least": 300.0,
+                "p99_greatest": 1500.0,
                 "max": 9000.0,
                 "mean": mean,
                 "lo": low,
@@ -818,6 +859,7 @@ def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_
             },
             {**shared, "arm": "silent", "n": 0}
             | dict.fromkeys(("p50", "p50_least", "p50_greatest", "p90", "p99", "max"))
+            | dict.fromkeys(("p99_least", "p99_greatest"))
             | dict.fromkeys(("mean", "lo", "hi")),
         ],
     )
