@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from harness.measurement.interval import greatest_interval
 from harness.plots import settled
+from harness.plots.cut_ends import Ends
 from harness.plots.style import ModelStyle
 
 
@@ -49,6 +50,15 @@ def draw(
             clip_on=False,
             zorder=5,
         )
+
+
+def ends(x: pd.Series, rows: pd.DataFrame, look: ModelStyle) -> list[Ends]:
+    """Return the intervals of the rows of one line at the places `x`, for `cut_ends`."""
+    known = rows["mean"].notna() & rows["lo"].notna()
+    return [
+        Ends(float(place), row["lo"], row["hi"], look.color)
+        for place, (_, row) in zip(x[known], rows[known].iterrows(), strict=True)
+    ]
 
 
 def best(rows: pd.DataFrame) -> pd.Series:
