@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from harness.measurement.interval import FEWEST_FOR_INTERVAL, greatest_interval
 from harness.plots import settled
+from harness.plots.cut_ends import Ends
 from harness.plots.style import ModelStyle
 
 
@@ -59,11 +60,20 @@ def compared(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[final] if final.any() else rows
 
 
-def ends(row: pd.Series) -> list[list[float]] | None:
+def bar(row: pd.Series) -> list[list[float]] | None:
     """Return the lengths of the bar of a mean, for matplotlib; None for a mean of too few runs."""
     if row["n"] < FEWEST_FOR_INTERVAL or pd.isna(row["lo"]):
         return None
     return [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+
+
+def ends(x: pd.Series, rows: pd.DataFrame, look: ModelStyle) -> list[Ends]:
+    """Return the intervals of the rows of one line at the places `x`, for `cut_ends`."""
+    known = rows["mean"].notna() & rows["lo"].notna()
+    return [
+        Ends(float(place), row["lo"], row["hi"], look.color)
+        for place, (_, row) in zip(x[known], rows[known].iterrows(), strict=True)
+    ]
 
 
 def best(rows: pd.DataFrame) -> pd.Series:

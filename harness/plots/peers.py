@@ -87,7 +87,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
             ax.errorbar(
                 place,
                 row["mean"],
-                yerr=means.ends(row),
+                yerr=means.bar(row),
                 **settled.filled(row, look),
                 markersize=_size(row),
                 elinewidth=0.8,

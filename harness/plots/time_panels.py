@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -23,7 +23,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from harness.experiments.load_changes import Burst, expensive_bursts, silences
-from harness.plots import places, provenance, style, thread_panels
+from harness.plots import places, provenance, schedulers, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
 PANEL_INCHES = (3.6, 2.2)
@@ -69,9 +69,10 @@ SHADED = {"expensive tuples": expensive_bursts, "silence": silences}
 """Stretches of a run that can be shaded, by what they are called."""
 
 
-def threads(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
-    """Return throughput and active threads over time."""
-    return figure(tables, title, THREADS)
+def threads(tables: Mapping[str, pd.DataFrame], title: str, assumed: str = "") -> Figure:
+    """Return throughput and active threads over time; `assumed`: what the paper does not give."""
+    notes = schedulers.notes(tables["throughput"], assumed) if assumed else ()
+    return figure(tables, title, THREADS, notes=notes)
 
 
 def ports(
@@ -145,11 +146,17 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: TimeStyle) -> Axes:
 
 
 def figure(
-    tables: Mapping[str, pd.DataFrame], title: str, kind: TimeStyle, *, cells_across: bool = False
+    tables: Mapping[str, pd.DataFrame],
+    title: str,
+    kind: TimeStyle,
+    *,
+    cells_across: bool = False,
+    notes: Sequence[Artist] = (),
 ) -> Figure:
     """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
     of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
-    each cell, and rows for machines. The tables hold rows of one experiment.
+    each cell, and rows for machines. The tables hold rows of one experiment. `notes` end the
+    legend.
     """
     timeline, throughput = tables["timeline"], tables["throughput"]
     named = [
@@ -216,7 +223,9 @@ def figure(
             ax.set_ylabel(f"{kind.throughput_label}\n[tuples/s]")
         for column in axes.T:
             [ax for ax in column if ax.axison][-1].set_xlabel("time since the start [s]")
-        style.title_with_legend(drawing, title, [*_legend(kind), *places.legend(throughput)])
+        style.title_with_legend(
+            drawing, title, [*_legend(kind), *places.legend(throughput), *notes]
+        )
         provenance.stamp(drawing, throughput, None)
     return drawing
 

@@ -127,8 +127,13 @@ TABLES: dict[str, StructType] = {
         ns_per_hop_mean DOUBLE, context_switches_mean DOUBLE, cpu_seconds_mean DOUBLE,
         kernel_seconds_mean DOUBLE, duration_mean DOUBLE, runnable_mean DOUBLE, level DOUBLE,
         level_lo DOUBLE, level_hi DOUBLE, queued DOUBLE, queued_lo DOUBLE, queued_hi DOUBLE,
-        places INT, replicas DOUBLE, replicas_lo DOUBLE, replicas_hi DOUBLE, cpu_model STRING,
-        cpus_allowed INT, commit STRING
+        places INT, replicas DOUBLE, replicas_lo DOUBLE, replicas_hi DOUBLE,
+        settled_mean DOUBLE, settled_lo DOUBLE, settled_hi DOUBLE,
+        settled_submitted_mean DOUBLE, settled_submitted_lo DOUBLE, settled_submitted_hi DOUBLE,
+        settled_level DOUBLE, settled_level_lo DOUBLE, settled_level_hi DOUBLE,
+        settled_queued DOUBLE, settled_queued_lo DOUBLE, settled_queued_hi DOUBLE,
+        settled_replicas DOUBLE, settled_replicas_lo DOUBLE, settled_replicas_hi DOUBLE,
+        cpu_model STRING, cpus_allowed INT, commit STRING
         """
     ),
     "samples": _table(

@@ -51,9 +51,9 @@ def test_the_verdict_is_of_the_runs_that_did_not_choose_the_finalists(rows):
 
 def test_only_means_of_several_runs_have_an_interval():
     row = frame([arm_row("peers", "mix", 1, "manual", 10.0)]).iloc[0].copy()
-    assert means.ends(row) == [[1.0], [1.0]]
+    assert means.bar(row) == [[1.0], [1.0]]
     row["n"] = 2
-    assert means.ends(row) is None
+    assert means.bar(row) is None
 
 
 def test_every_arm_has_a_line_with_its_costs_in_order_and_what_failed_is_named(rows):

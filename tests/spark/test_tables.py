@@ -384,6 +384,36 @@ def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through
 
 
 @beside_the_others
+def test_settled_runs_have_means_of_their_own(make_record, simulated, elastic):
+    def run(arm, repeat, rate, level, settled):
+        return make_record(
+            arm=arm,
+            repeat=repeat,
+            model="dynamic",
+            sink_tuples_per_s=rate,
+            submitted_tuples_per_s=10 * rate,
+            settled=settled,
+            elastic=elastic(settled_level=level),
+            **simulated(passed_tuples_per_s=7.0),
+        )
+
+    tables = yield [
+        *(run("law", number, 100.0 + number, 4 + number, True) for number in range(2)),
+        run("law", 2, 0.0, 60, False),
+        run("lost", 0, 0.0, 60, False),
+    ]
+    lost, found = sorted(tables.throughput, key=lambda row: row["n"])
+    assert found["mean"] == 7.0 and found["unsettled"] == 1
+    assert (found["settled_mean"], found["settled_submitted_mean"]) == (100.5, 1005.0)
+    assert found["settled_level"] == 4.5
+    for name in ("settled_", "settled_submitted_", "settled_level_"):
+        middle = found.get(f"{name}mean") or found["settled_level"]
+        assert found[f"{name}lo"] < middle < found[f"{name}hi"]
+    names = [name for name in lost if name.startswith("settled_") and name != "settled_share"]
+    assert len(names) == 15 and all(lost[name] is None for name in names)
+
+
+@beside_the_others
 def test_samples_are_rows_in_their_order_of_failed_runs_too(make_record, sample):
     tables = yield [
         make_record(
