@@ -36,9 +36,9 @@ type operator struct {
 	busy   time.Duration
 	gap    float64 // ns from one tuple of a source to the next; 0: full speed
 	ports  [][]stream
-	in     chan tuple  // tuples one by one, or
-	blocks chan *block // in blocks
-	open   int         // streams that have not ended
+	in     chan tuple   // tuples one by one, or
+	blocks chan *block  // in blocks
+	open   atomic.Int64 // streams into it that have not ended
 
 	// The operator before reads what is above with each tuple, and this one writes what is below,
 	// in other cache lines.
@@ -179,6 +179,22 @@ func (op *operator) make(n int64, wait func()) header {
 	}
 	op.sum += fingerprint(h.sequence)
 	return h
+}
+
+// The last operator that sends to a channel closes it.
+func (op *operator) endStreams() {
+	for _, port := range op.ports {
+		for _, to := range port {
+			if to.target.open.Add(-1) > 0 {
+				continue
+			}
+			if batchTuples > 1 {
+				close(to.target.blocks)
+			} else {
+				close(to.target.in)
+			}
+		}
+	}
 }
 
 // A tuple that is not executed any more.
