@@ -1,7 +1,7 @@
 // pipeline.hpp - chains of one length between a source and a sink: a filter for each step, which
 // gets a pointer to a block of tuples. There is no queue between filters; the tokens bound what is
-// in flight. One chain has serial filters. Of several, each filter executes the operators of its
-// step in all chains, several blocks at once, and the last one restores the order.
+// in flight. A filter executes the operators of its step in all chains, several blocks at once, as
+// they keep no state; the last one restores the order.
 #pragma once
 
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -19,8 +19,8 @@ class Chains {
  public:
   explicit Chains(const Plan& plan) {
     for (size_t i = 0; i < plan.operators.size(); ++i) {
-      if (plan.operators[i].kind == "source") source_ = i;
-      if (plan.operators[i].kind == "sink") sink_ = i;
+      if (plan.operators[i].kind == Kind::SOURCE) source_ = i;
+      if (plan.operators[i].kind == Kind::SINK) sink_ = i;
     }
     for (const auto& port : plan.operators[source_].ports) {
       chains_.emplace_back();
@@ -55,13 +55,16 @@ inline int pipeline_tokens(const Plan& plan) {
   return Chains(plan).depth() >= 100 ? 256 : 64;
 }
 
+// Number of the calling thread in its arena.
+inline size_t this_thread() {
+  return static_cast<size_t>(oneapi::tbb::this_task_arena::current_thread_index());
+}
+
 inline void run_pipeline(Run& run, int tokens) {
   using oneapi::tbb::filter;
   using oneapi::tbb::filter_mode;
   using oneapi::tbb::make_filter;
   const Chains chains(run.plan);
-  const bool alone = chains.width() == 1;
-  const auto mode = alone ? filter_mode::serial_in_order : filter_mode::parallel;
   Spares spares(run.plan);
   Maker maker(run, chains.source());
   filter<void, Block*> steps = make_filter<void, Block*>(
@@ -71,11 +74,13 @@ inline void run_pipeline(Run& run, int tokens) {
         return block;
       });
   for (size_t step = 0; step < chains.depth(); ++step) {
-    steps = steps & make_filter<Block*, Block*>(mode, [&run, &chains, step, alone](Block* block) {
-              const size_t number = chains.at(*block, step);
-              if (!block->left && !run.leaves(number, block)) run.work(number, block, alone);
-              return block;
-            });
+    steps = steps & make_filter<Block*, Block*>(
+                        filter_mode::parallel, [&run, &chains, step](Block* block) {
+                          const size_t number = chains.at(*block, step);
+                          if (!block->left && !run.leaves(number, block))
+                            run.work(number, block, run.executed_by(this_thread(), number));
+                          return block;
+                        });
   }
   oneapi::tbb::parallel_pipeline(
       static_cast<size_t>(tokens),

@@ -119,27 +119,24 @@ inline void multiply_all(double* values, size_t count, uint32_t cost) {
   }
 }
 
-// What one operator counts. Where several threads execute it at once, they add; else the one store
-// is cheaper.
+// A count that one thread at a time writes.
+inline void add(std::atomic<uint64_t>& to, uint64_t what) {
+  to.store(to.load(std::memory_order_relaxed) + what, std::memory_order_relaxed);
+}
+
+// What one operator counts. `executed` is of one thread at a time; where several execute it at
+// once, each has counts of its own (`Run::executed_by`).
 struct alignas(2 * millrace::CACHE_LINE) Tally {
   std::atomic<uint64_t> executed{0}, left{0}, sum{0};
   uint64_t out_of_order = 0, harmed = 0;
   std::vector<uint64_t> next;  // by path: the sequence number after the last one
   millrace::Histogram latency;
-
-  void count(uint64_t tuples, bool alone) { add(executed, tuples, alone); }
-  static void add(std::atomic<uint64_t>& to, uint64_t what, bool alone) {
-    if (alone) {
-      to.store(to.load(std::memory_order_relaxed) + what, std::memory_order_relaxed);
-    } else {
-      to.fetch_add(what, std::memory_order_relaxed);
-    }
-  }
 };
 
 class Run {
  public:
-  explicit Run(const Plan& plan) : plan(plan) {
+  Run(const Plan& plan, size_t threads)
+      : plan(plan), executed_(threads * plan.operators.size()) {
     for (size_t i = 0; i < plan.operators.size(); ++i) tallies.push_back(std::make_unique<Tally>());
   }
 
@@ -160,8 +157,19 @@ class Run {
     return true;
   }
 
-  // The work of an operator. `alone`: no other thread executes it meanwhile.
-  void work(size_t number, Block* block, bool alone) {
+  // What one thread of the arena has executed of an operator.
+  std::atomic<uint64_t>& executed_by(size_t thread, size_t number) {
+    return executed_[thread * plan.operators.size() + number].tuples;
+  }
+  uint64_t executed(size_t number) const {
+    uint64_t sum = tallies[number]->executed.load(std::memory_order_relaxed);
+    for (size_t i = number; i < executed_.size(); i += plan.operators.size())
+      sum += executed_[i].tuples.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+  // The work of an operator, which adds to this count.
+  void work(size_t number, Block* block, std::atomic<uint64_t>& executed) {
     const Operator& op = plan.operators[number];
     if (op.busy_ns > 0) {
       for (size_t i = 0; i < block->count; ++i) {
@@ -171,7 +179,7 @@ class Run {
     } else {
       multiply_all(block->values(), block->count, op.cost);
     }
-    tallies[number]->count(block->count, alone);
+    add(executed, block->count);
   }
 
   // A block has arrived at a sink, which one thread at a time executes.
@@ -199,8 +207,8 @@ class Run {
     }
     tally.harmed += harmed;
     tally.out_of_order += out_of_order;
-    Tally::add(tally.sum, sum, true);
-    tally.count(count, true);
+    add(tally.sum, sum);
+    add(tally.executed, count);
   }
 
   const Plan& plan;
@@ -209,7 +217,12 @@ class Run {
   std::atomic<int64_t> ended{0};  // ns since the start; 0: not yet
 
  private:
+  struct alignas(2 * millrace::CACHE_LINE) Count {
+    std::atomic<uint64_t> tuples{0};
+  };
+
   std::chrono::steady_clock::time_point began_;
+  std::vector<Count> executed_;  // by thread of the arena, and there by operator
 };
 
 // A source: makes tuples into blocks, one for each output port, as tuples take the ports in turn.
@@ -322,8 +335,8 @@ class Maker {
   }
 
   void count_made(size_t count, uint64_t sum) {
-    Tally::add(run_.tallies[number_]->sum, sum, true);
-    run_.tallies[number_]->count(count, true);
+    add(run_.tallies[number_]->sum, sum);
+    add(run_.tallies[number_]->executed, count);
   }
 
   Run& run_;
