@@ -196,5 +196,6 @@ def test_a_source_with_a_rate_stamps_tuples_when_they_are_due(peer, tmp_path):
     )
     assert record["error"] is None and record["correct"] and record["tuples_received"] == 100
     assert record["duration_s"] >= 0.4, "100 tuples of 4 ms each, one after the other"
+    assert record["latency_ns"]["count"] == 100, "with a rate, every tuple is a sample"
     # Tuple 96 is due after 192 ms, and 96 before it take 384: the wait is in its latency.
     assert record["latency_ns"]["max"] >= 192e6

@@ -74,7 +74,7 @@ func readPlan(path string) ([]*operator, int64, int64) {
 		}
 	}
 	check(lines.Err())
-	payloadBytes, batchTuples = int(payload), int(batch)
+	payloadBytes, batchTuples, wholeWords = int(payload), int(batch), payload%8 == 0
 	messages := max(1, capacity/batch)
 	for _, op := range operators {
 		if batch > 1 {
