@@ -97,10 +97,11 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     [
         ("java", 1000, 8, 1000),
         ("java-batched", 1000, 8, 7 * 128),
-        ("java-batched", 100_000, 4096, 64 * 15),
+        ("java-batched", 100_000, 4096, 16 * 63),
+        ("java-batched", 100_000, 8, 64 * 128),
         ("disruptor", 1000, 8, 1024),
         ("disruptor-batched", 1000, 8, 32 * 128),  # a ring for four operators
-        ("disruptor-batched", 100_000, 4096, 256 * 15),
+        ("disruptor-batched", 100_000, 4096, 256 * 63),
         pytest.param("storm", 100, 8, 128, marks=pytest.mark.slow),
     ],
 )
