@@ -87,6 +87,7 @@ def test_without_a_fault_the_run_is_correct(monkeypatch):
         ("double", "tuples lost or doubled: operator 'sink' was sent 500 tuples and got 505"),
         ("swap", "5 tuple(s) reached a sink after a later one"),
         ("harm", "the checksum at the sinks is not that of the tuples sent"),
+        ("harm the end", "the checksum at the sinks is not that of the tuples sent"),
         ("replace", "the checksum at the sinks is not that of the tuples sent"),
     ],
 )
