@@ -1,7 +1,8 @@
 // pipeline.hpp - chains of one length between a source and a sink: a filter for each step, which
 // gets a pointer to a block of tuples. There is no queue between filters; the tokens bound what is
-// in flight. A filter executes the operators of its step in all chains, several blocks at once, as
-// they keep no state; the last one restores the order.
+// in flight. One chain has serial filters, as elsewhere one thread at a time executes an operator. Of
+// several, each filter executes the operators of its step in all chains, so it is parallel, or
+// chains would wait for each other; the last one restores the order.
 #pragma once
 
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -65,6 +66,8 @@ inline void run_pipeline(Run& run, int tokens) {
   using oneapi::tbb::filter_mode;
   using oneapi::tbb::make_filter;
   const Chains chains(run.plan);
+  const bool alone = chains.width() == 1;
+  const auto mode = alone ? filter_mode::serial_in_order : filter_mode::parallel;
   Spares spares(run.plan);
   Maker maker(run, chains.source());
   filter<void, Block*> steps = make_filter<void, Block*>(
@@ -74,13 +77,15 @@ inline void run_pipeline(Run& run, int tokens) {
         return block;
       });
   for (size_t step = 0; step < chains.depth(); ++step) {
-    steps = steps & make_filter<Block*, Block*>(
-                        filter_mode::parallel, [&run, &chains, step](Block* block) {
-                          const size_t number = chains.at(*block, step);
-                          if (!block->left && !run.leaves(number, block))
-                            run.work(number, block, run.executed_by(this_thread(), number));
-                          return block;
-                        });
+    steps = steps & make_filter<Block*, Block*>(mode, [&run, &chains, step, alone](Block* block) {
+              const size_t number = chains.at(*block, step);
+              if (!block->left && !run.leaves(number, block)) {
+                run.work(number, block,
+                         alone ? run.tallies[number]->executed
+                               : run.executed_by(this_thread(), number));
+              }
+              return block;
+            });
   }
   oneapi::tbb::parallel_pipeline(
       static_cast<size_t>(tokens),
