@@ -26,8 +26,8 @@ inline int graph_tokens(const Plan& plan) {
   return static_cast<int>(4 * std::max(widest, threads));
 }
 
-// True if every block takes about a microsecond or less at every operator: then a node had better be
-// executed by the thread that sends to it, which oneTBB's guide calls lightweight.
+// True if every block takes about a microsecond or less at every operator: then a node had better
+// be executed by the thread that sends to it, which oneTBB's guide calls lightweight.
 inline bool is_light(const Plan& plan) {
   constexpr size_t LIGHT_FLOP = 1000;
   return plan.batch > 1 &&
@@ -179,8 +179,8 @@ class FlowGraph {
     count_arrived(source, weight * times);
   }
 
-  // A token of a source comes back when all copies of its tuples have arrived. They are counted only
-  // if they have not come in one block.
+  // A token of a source comes back when all copies of its tuples have arrived. They are counted
+  // only if they have not come in one block.
   void count_arrived(Source& source, uint64_t weight) {
     uint64_t tokens = 1;
     if (weight != source.of_token) {

@@ -1,7 +1,7 @@
 // pipeline.hpp - chains of one length between a source and a sink: a filter for each step, which
 // gets a pointer to a block of tuples. There is no queue between filters; the tokens bound what is
-// in flight. One chain has serial filters, as elsewhere one thread at a time executes an operator. Of
-// several, each filter executes the operators of its step in all chains, so it is parallel, or
+// in flight. One chain has serial filters, as elsewhere one thread at a time executes an operator.
+// Of several, each filter executes the operators of its step in all chains, so it is parallel, or
 // chains would wait for each other; the last one restores the order.
 #pragma once
 
