@@ -23,7 +23,7 @@ from harness.errors import RunFailed, UserError
 from harness.files.places import CODE, HARNESS, kept
 from harness.graph import Graph
 from harness.models import DEFAULT_QUEUE_CAPACITY
-from harness.peers.plan import PeerPlan, batch_of, plan_of
+from harness.peers.plan import PeerPlan, batch_of, plan_of, queue_of
 
 BUILD_FOLDER = kept("build") / "peers"
 SHARED_SOURCES = {
@@ -188,7 +188,7 @@ class Peer:
         """Return the tuples that a queue holds, unless the user gives a number."""
         if self.queue_batches is None:
             return self.queue_capacity
-        return self.queue_batches * batch_of(graph, self.batch)
+        return queue_of(graph, self.queue_batches, batch_of(graph, self.batch))
 
     def plan(self, graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
         """Return the plan of a checked graph. Raises UserError for one that it does not run."""

@@ -98,6 +98,7 @@ def test_the_record_has_the_versions_of_what_runs_the_program(monkeypatch, fault
         ("double", "tuples lost or doubled: operator 'sink' was sent 500 tuples and got 505"),
         ("swap", "5 tuple(s) reached a sink after a later one"),
         ("harm", "the checksum at the sinks is not that of the tuples sent"),
+        ("harm the end", "the checksum at the sinks is not that of the tuples sent"),
         ("replace", "the checksum at the sinks is not that of the tuples sent"),
     ],
 )

@@ -97,10 +97,11 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     [
         ("java", 1000, 8, 1000),
         ("java-batched", 1000, 8, 7 * 128),
-        ("java-batched", 100_000, 4096, 64 * 15),
+        ("java-batched", 100_000, 4096, 16 * 63),
+        ("java-batched", 100_000, 8, 64 * 128),
         ("disruptor", 1000, 8, 1024),
         ("disruptor-batched", 1000, 8, 32 * 128),  # a ring for four operators
-        ("disruptor-batched", 100_000, 4096, 256 * 15),
+        ("disruptor-batched", 100_000, 4096, 256 * 63),
         pytest.param("storm", 100, 8, 128, marks=pytest.mark.slow),
     ],
 )
@@ -192,5 +193,6 @@ def test_a_source_with_a_rate_stamps_tuples_when_they_are_due(peer, tmp_path):
     )
     assert record["error"] is None and record["correct"] and record["tuples_received"] == 100
     assert record["duration_s"] >= 0.4, "100 tuples of 4 ms each, one after the other"
+    assert record["latency_ns"]["count"] == 100, "with a rate, every tuple is a sample"
     # Tuple 96 is due after 192 ms, and 96 before it take 384: the wait is in its latency.
     assert record["latency_ns"]["max"] >= 192e6

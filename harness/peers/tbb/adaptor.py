@@ -63,7 +63,7 @@ PEERS = (
     Peer(
         name="tbb-batched",
         title="the same, with blocks of tuples as messages; nodes are lightweight where a block "
-        "takes less than a microsecond",
+        "has less than 1,000 FLOP",
         batch=BLOCK,
         batching=f"blocks of up to {BLOCK} tuples a message",
         ordered=False,
