@@ -41,4 +41,5 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     record = fill_record(record, seen, graph, engine, calibrate=False)
     record["host"]["ns_per_flop"] = engine.ns_per_flop
     warmup_s = record["warmup_s"] + engine.settling_s
-    return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order}
+    of_peer = {"warmup_s": warmup_s, "batch": engine.batch}
+    return record | of_peer | {"order_violations": engine.out_of_order}
