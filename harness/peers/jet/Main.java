@@ -25,19 +25,29 @@ import millrace.Tuple;
  * them. A vertex is one operator, or several consecutive ones (`fused`), as Jet's own planner makes of stateless transforms.
  */
 public final class Main implements Run.Engine {
+    private static final int TAKEN = 128; // tuples, at most, so that they stay in the first-level cache
+    private static final String SHORT_SLEEP_US = "25"; // of a thread without tuples, the shortest by default
+    private static final int CALL_FLOP = 64 << 10; // or ns: the work in a call, as other processors wait for its thread
 
     private static volatile boolean started; // sources are silent before
     private static CountDownLatch deployed;
 
     private final Plan plan;
     private final int threads;
+    private final int batch;
 
     private Main(Plan plan) {
         this.plan = plan;
         Counted.watch(plan);
-        HazelcastInstance member = Hazelcast.newHazelcastInstance(alone());
+        boolean isFused = Boolean.getBoolean("fused");
+        Config config = alone();
+        if (isFused && plan.operators.stream().anyMatch(operator -> operator.gapNs() > 0.0)) { // for low latency
+            config.setProperty("hazelcast.jet.idle.cooperative.max.microseconds", SHORT_SLEEP_US);
+        }
+        HazelcastInstance member = Hazelcast.newHazelcastInstance(config);
         threads = member.getConfig().getJetConfig().getCooperativeThreadCount();
-        List<List<Integer>> parts = parts(plan, threads, Boolean.getBoolean("fused"));
+        List<List<Integer>> parts = parts(plan, threads, isFused);
+        batch = parts.stream().mapToInt(Main::taken).max().orElse(1);
         deployed = new CountDownLatch(parts.size());
         member.getJet().newJob(graph(plan, parts)).getFuture().whenComplete((done, problem) -> {
             if (problem != null) {
@@ -61,6 +71,12 @@ public final class Main implements Run.Engine {
     @Override
     public int capacity() {
         return Integer.highestOneBit(Math.max(1, 2 * plan.capacity - 1));
+    }
+
+    /** The most that a processor takes at once. */
+    @Override
+    public int batch() {
+        return batch;
     }
 
     @Override
@@ -245,19 +261,31 @@ public final class Main implements Run.Engine {
         }
     }
 
+    /** Tuples that a processor of these operators takes in a call, at most. */
+    private static int taken(List<Integer> operators) {
+        double work = operators.stream()
+                .map(Run.plan.operators::get)
+                .mapToDouble(operator -> Math.max(operator.cost(), operator.busyNs()))
+                .sum();
+        return (int) Math.max(2, Math.min(TAKEN, CALL_FLOP / Math.max(1.0, work)));
+    }
+
     /** Operators of a chain, which a processor executes one after the other: each on all tuples that it has taken from its queue. */
     private static final class Step extends Sender {
-        private static final int TAKEN = 128; // at most, so that they stay in the first-level cache
         private final Tally[] tallies;
         private final int steps; // that the streams between its operators add to a path
-        private final Tuple[] taken = new Tuple[TAKEN];
-        private final double[] values = new double[TAKEN];
+        private final int most; // tuples that it takes in a call
+        private final Tuple[] taken;
+        private final double[] values;
         private int count;
         private int passed; // of them sent on
 
         Step(int[] operators) {
             super(operators[operators.length - 1]);
             tallies = IntStream.of(operators).mapToObj(Run::tally).toArray(Tally[]::new);
+            most = taken(IntStream.of(operators).boxed().toList());
+            taken = new Tuple[most];
+            values = new double[most];
             steps = IntStream.of(operators)
                     .limit(operators.length - 1)
                     .map(at -> Run.plan.operators.get(at).ports().get(0).get(0).step())
@@ -271,13 +299,14 @@ public final class Main implements Run.Engine {
 
         @Override
         public void process(int edge, Inbox inbox) {
-            while (pass() && !inbox.isEmpty()) {
+            if (pass()) {
                 passed = 0;
-                for (count = 0; count < TAKEN && !inbox.isEmpty(); count++) {
+                for (count = 0; count < most && !inbox.isEmpty(); count++) {
                     taken[count] = (Tuple) inbox.poll();
                     values[count] = taken[count].value;
                 }
                 execute();
+                pass();
             }
         }
 
