@@ -47,7 +47,7 @@ public final class Main implements Run.Engine {
         HazelcastInstance member = Hazelcast.newHazelcastInstance(config);
         threads = member.getConfig().getJetConfig().getCooperativeThreadCount();
         List<List<Integer>> parts = parts(plan, threads, isFused);
-        batch = parts.stream().mapToInt(Main::taken).max().orElse(1);
+        batch = parts.stream().mapToInt(Main::taken).min().orElse(TAKEN);
         deployed = new CountDownLatch(parts.size());
         member.getJet().newJob(graph(plan, parts)).getFuture().whenComplete((done, problem) -> {
             if (problem != null) {
@@ -73,7 +73,7 @@ public final class Main implements Run.Engine {
         return Integer.highestOneBit(Math.max(1, 2 * plan.capacity - 1));
     }
 
-    /** The most that a processor takes at once. */
+    /** Those that the processor with the most work takes in a call, at most. */
     @Override
     public int batch() {
         return batch;
