@@ -27,7 +27,8 @@ import millrace.Tuple;
 public final class Main implements Run.Engine {
     private static final int TAKEN = 128; // tuples, at most, so that they stay in the first-level cache
     private static final String SHORT_SLEEP_US = "25"; // of a thread without tuples, the shortest by default
-    private static final int CALL_FLOP = 64 << 10; // or ns: the work in a call, as other processors wait for its thread
+    private static final int TAKEN_FLOP = 64 << 10; // or ns: work on those taken at once, at most, as each waits for the others
+    private static final int CALL_FLOP = 1 << 20; // or ns: work in a call, about a millisecond, as other processors wait for its thread
 
     private static volatile boolean started; // sources are silent before
     private static CountDownLatch deployed;
@@ -73,7 +74,7 @@ public final class Main implements Run.Engine {
         return Integer.highestOneBit(Math.max(1, 2 * plan.capacity - 1));
     }
 
-    /** Those that the processor with the most work takes in a call, at most. */
+    /** Those that the processor with the most work takes at once, at most. */
     @Override
     public int batch() {
         return batch;
@@ -261,20 +262,26 @@ public final class Main implements Run.Engine {
         }
     }
 
-    /** Tuples that a processor of these operators takes in a call, at most. */
+    /** Tuples that a processor of these operators takes at once, at most. */
     private static int taken(List<Integer> operators) {
+        return (int) Math.max(2, Math.min(TAKEN, TAKEN_FLOP / work(operators)));
+    }
+
+    /** FLOP, or ns, that a tuple takes at these operators; 1 at least. */
+    private static double work(List<Integer> operators) {
         double work = operators.stream()
                 .map(Run.plan.operators::get)
                 .mapToDouble(operator -> Math.max(operator.cost(), operator.busyNs()))
                 .sum();
-        return (int) Math.max(2, Math.min(TAKEN, CALL_FLOP / Math.max(1.0, work)));
+        return Math.max(1.0, work);
     }
 
     /** Operators of a chain, which a processor executes one after the other: each on all tuples that it has taken from its queue. */
     private static final class Step extends Sender {
         private final Tally[] tallies;
         private final int steps; // that the streams between its operators add to a path
-        private final int most; // tuples that it takes in a call
+        private final int most; // tuples that it takes at once
+        private final int called; // tuples after which a call ends
         private final Tuple[] taken;
         private final double[] values;
         private int count;
@@ -283,7 +290,9 @@ public final class Main implements Run.Engine {
         Step(int[] operators) {
             super(operators[operators.length - 1]);
             tallies = IntStream.of(operators).mapToObj(Run::tally).toArray(Tally[]::new);
-            most = taken(IntStream.of(operators).boxed().toList());
+            List<Integer> numbers = IntStream.of(operators).boxed().toList();
+            most = taken(numbers);
+            called = (int) (CALL_FLOP / work(numbers));
             taken = new Tuple[most];
             values = new double[most];
             steps = IntStream.of(operators)
@@ -299,14 +308,15 @@ public final class Main implements Run.Engine {
 
         @Override
         public void process(int edge, Inbox inbox) {
-            if (pass()) {
+            int done = 0; // tuples in this call
+            while (pass() && !inbox.isEmpty() && (done == 0 || done < called)) {
                 passed = 0;
                 for (count = 0; count < most && !inbox.isEmpty(); count++) {
                     taken[count] = (Tuple) inbox.poll();
                     values[count] = taken[count].value;
                 }
+                done += count;
                 execute();
-                pass();
             }
         }
 
