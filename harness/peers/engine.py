@@ -46,7 +46,7 @@ class PeerEngine:
     ) -> None:
         """Prepare the run. Raises UserError for a graph that peers do not run."""
         self.queue_capacity = capacity or peer.capacity(graph)
-        self.batch = peer.batch
+        self.batch = peer.batch_for(graph)
         self.threads = 0  # until it has started
         self.out_of_order = 0
         self.ns_per_flop: float | None = None
@@ -72,6 +72,7 @@ class PeerEngine:
             ready = self._program.ask("", "ready", START_S)
             self.threads = _count_or(ready, "threads", 0)
             self.queue_capacity = _count_or(ready, "capacity", self.queue_capacity)
+            self.batch = _count_or(ready, "batch", self.batch)
             self._process = psutil.Process(self._program.pid)
             self._counts = replace(
                 Counts.none(len(self._plan.places), self._buckets),

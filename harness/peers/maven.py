@@ -17,8 +17,10 @@ OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch")
 ]
+UNWATCHED = "-XX:-UsePerfData"
+"""Without it a virtual machine that is killed leaves a file in /tmp."""
 # the working folder, removed after the run
-HEAP = ("-Xms1g", "-Xmx2g", "-Djava.io.tmpdir=.")
+HEAP = ("-Xms1g", "-Xmx2g", "-Djava.io.tmpdir=.", UNWATCHED)
 PARALLEL, G1 = "-XX:+UseParallelGC", "-XX:+UseG1GC"
 
 CLUSTER_WARMUP_S = 8.0

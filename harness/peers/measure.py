@@ -54,7 +54,8 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     if not peer.interpreted and (warning := flop_warning(engine.ns_per_flop)):
         host |= {"host_fit": False, "host_warnings": [*host["host_warnings"], warning]}
     warmup_s = record["warmup_s"] + engine.settling_s
-    record |= {"warmup_s": warmup_s, "order_violations": engine.out_of_order}
+    record |= {"warmup_s": warmup_s, "batch": engine.batch}
+    record |= {"order_violations": engine.out_of_order}
     return _with_versions(record, peer)
 
 

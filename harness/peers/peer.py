@@ -82,6 +82,7 @@ class Peer:
     # folders of its build that a build begins with, as their tool finds out what is out of date
     kept: Sequence[str] = ()
     batch: int = 1  # tuples that it hands on at once, at most
+    bounded_batch: bool = True  # False: as many also where they are large or an operator expensive
     batching: str = "one tuple at each hand-over"  # the same for readers, in about ten words
     queue_capacity: int = DEFAULT_QUEUE_CAPACITY  # tuples, unless the user gives a number
     queue_batches: int | None = None  # the same in batches, which counts instead
@@ -188,11 +189,15 @@ class Peer:
         """Return the tuples that a queue holds, unless the user gives a number."""
         if self.queue_batches is None:
             return self.queue_capacity
-        return queue_of(graph, self.queue_batches, batch_of(graph, self.batch))
+        return queue_of(graph, self.queue_batches, self.batch_for(graph))
+
+    def batch_for(self, graph: Graph) -> int:
+        """Return the tuples of this graph that it hands on at once, at most."""
+        return batch_of(graph, self.batch) if self.bounded_batch else self.batch
 
     def plan(self, graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
         """Return the plan of a checked graph. Raises UserError for one that it does not run."""
-        plan = plan_of(graph, capacity, tuples, self.batch)
+        plan = plan_of(graph, capacity, tuples, self.batch, self.bounded_batch)
         if self.chains_only and not plan.chains:
             raise UserError(
                 f"peer {self.name} runs chains of one length between one source and one sink, with "

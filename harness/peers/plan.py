@@ -89,9 +89,11 @@ def queue_of(graph: Graph, batches: int, batch: int) -> int:
     return batch * min(batches, max(2, fitting))
 
 
-def plan_of(graph: Graph, capacity: int, tuples: int | None, batch: int = 1) -> PeerPlan:
-    """Return the plan of a checked graph. `batch`: tuples that are handed on at once, at most.
-    Raises UserError for an operator that peers lack.
+def plan_of(
+    graph: Graph, capacity: int, tuples: int | None, batch: int = 1, bounded: bool = True
+) -> PeerPlan:
+    """Return the plan of a checked graph. `batch`: tuples that are handed on at once, at most;
+    `bounded`: fewer, where `batch_of` says so. Raises UserError for an operator that peers lack.
     """
     operators = list(graph.operators.values())
     for operator in operators:
@@ -128,7 +130,7 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None, batch: int = 1) -> 
     lines = [
         f"payload {graph.payload}",
         f"capacity {capacity}",
-        f"batch {batch_of(graph, batch)}",
+        f"batch {batch_of(graph, batch) if bounded else batch}",
         f"tuples {-1 if tuples is None else tuples}",
     ]
     for place in places:

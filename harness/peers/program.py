@@ -1,8 +1,8 @@
 """A peer's program while it runs. It answers each word on its standard input with a line of JSON:
 
   (nothing)  {"ready": {"threads": N}}    after it has read the plan and could start; `threads`
-                                          execute operators; also `capacity`, if its queues do
-                                          not have the length in the plan
+                                          execute operators; also `capacity` and `batch`, if they
+                                          are not those in the plan
   start      {"started": {}}
   sample     {"sample": {…}}              counters since the start (`Counts`); `finished`: true
                                           if all tuples have arrived

@@ -659,9 +659,9 @@ IDENTITY = Struct(
         Field(
             "batch",
             AT_LEAST_ONE,
-            "Tuples that an operator gets at once, at most, as the user asked",
+            "Tuples that an operator gets at once, at most, as the user asked; of a peer, in fact",
             "tuples",
-            null="not asked, so as `harness/native/sizes.hpp` says; or a peer",
+            null="not asked, so as `harness/native/sizes.hpp` says; or a peer's run that failed",
             since="2026-11-29",
             optional=True,
         ),

@@ -21,7 +21,7 @@ import millrace.Tally;
  */
 final class Blocks extends Ring<Blocks.Event> {
     private static final int CPUS = Runtime.getRuntime().availableProcessors();
-    private static final long SLEEP_NS = 100_000; // of a handler without events
+    private static final long SLEEP_NS = 100_000; // of a handler without events, and of a source without room
     private static final int LIGHT_FLOP = 100; // of all operators that a tuple passes
     private static final int LONGEST = 256; // blocks in a ring for few chains: 16 MiB where tuples are large
 
@@ -65,12 +65,19 @@ final class Blocks extends Ring<Blocks.Event> {
         int operators = chains.width() * chains.depth() + 1;
         int blocks = Math.max(2 * chains.width(), Math.min(operators * plan.capacity / plan.batch, LONGEST));
         return new Disruptor<>(
-                Event::new, length(blocks), DaemonThreadFactory.INSTANCE, ProducerType.SINGLE, waiting(handlers));
+                Event::new, length(blocks), DaemonThreadFactory.INSTANCE, ProducerType.SINGLE, waiting(plan, chains, handlers));
     }
 
-    /** Handlers spin if each, and the source, may have a CPU. */
-    private static WaitStrategy waiting(Handlers handlers) {
-        return handlers.number() < CPUS ? new YieldingWaitStrategy() : new SleepingWaitStrategy(0, SLEEP_NS);
+    /**
+     * Handlers spin if each, and the source, may have a CPU. Otherwise they sleep at once: to spin would take CPU time from those that have work.
+     * With a rate they spin for a while, as Disruptor's own default is, since a tuple would wait for the end of a sleep at every stage.
+     */
+    private static WaitStrategy waiting(Plan plan, Chains chains, Handlers handlers) {
+        if (handlers.number() < CPUS) {
+            return new YieldingWaitStrategy();
+        }
+        boolean isPaced = plan.operators.get(chains.source).gapNs() > 0.0;
+        return isPaced ? new SleepingWaitStrategy() : new SleepingWaitStrategy(0, SLEEP_NS);
     }
 
     @Override

@@ -1,4 +1,5 @@
 import com.lmax.disruptor.EventHandler;
+import com.lmax.disruptor.ExceptionHandler;
 import com.lmax.disruptor.RingBuffer;
 import com.lmax.disruptor.dsl.Disruptor;
 import java.util.concurrent.CountDownLatch;
@@ -38,6 +39,25 @@ abstract class Ring<E extends Ring.Event> implements Run.Engine {
         this.handlers = handlers;
         this.disruptor = disruptor;
         running = new CountDownLatch(threads());
+        disruptor.setDefaultExceptionHandler(new Failing<>());
+    }
+
+    /** Fails the run when a handler has thrown something. By default only the handler's thread would end. */
+    private static final class Failing<E> implements ExceptionHandler<E> {
+        @Override
+        public void handleEventException(Throwable problem, long at, E event) {
+            Run.fail(problem);
+        }
+
+        @Override
+        public void handleOnStartException(Throwable problem) {
+            Run.fail(problem);
+        }
+
+        @Override
+        public void handleOnShutdownException(Throwable problem) {
+            Run.fail(problem);
+        }
     }
 
     /** Publishes the events of the source. */
@@ -89,8 +109,12 @@ abstract class Ring<E extends Ring.Event> implements Run.Engine {
     }
 
     private void sendAll(RingBuffer<E> ring) {
-        send(ring);
-        ring.publishEvent((event, at) -> event.last = true);
+        try {
+            send(ring);
+            ring.publishEvent((event, at) -> event.last = true);
+        } catch (Throwable problem) {
+            Run.fail(problem);
+        }
         running.countDown();
     }
 

@@ -1,3 +1,4 @@
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import millrace.Chains;
 import millrace.Counted;
@@ -14,6 +15,7 @@ import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.ExecutionOptions;
 import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.connector.datagen.source.DataGeneratorSource;
@@ -31,6 +33,7 @@ public final class Main implements Run.Engine {
     private static final int BUFFERS = 2; // of each stream between tasks, by Flink's defaults
     private static final int FLOATING = 8; // more, which all streams behind a task share
     private static final int BUFFER_BYTES = 32 << 10;
+    private static final Duration SOON = Duration.ofMillis(5); // until a buffer is sent that is not full, for low latency
     private static final long LEFT = -1; // number of a tuple that an operator has counted as not executed
     private static final int TUPLE_BYTES = 32; // that a tuple takes besides its payload, about
 
@@ -52,7 +55,8 @@ public final class Main implements Run.Engine {
         int tasks = chaining.equals("split") ? Math.max(1, Math.min(depth, (cpus + width - 1) / width)) : 1;
         threads = chaining.equals("off") ? width * depth + 2 : width == 1 ? tasks : width * tasks + 2;
         deployed = new CountDownLatch(width * depth + 2);
-        Thread job = new Thread(() -> execute(chains, !chaining.equals("off"), tasks));
+        boolean isSoon = chaining.equals("split") && plan.operators.get(chains.source).gapNs() > 0.0;
+        Thread job = new Thread(() -> execute(chains, !chaining.equals("off"), tasks, isSoon));
         job.setDaemon(true);
         job.start();
         Run.awaitDeployed(deployed);
@@ -84,14 +88,17 @@ public final class Main implements Run.Engine {
         return Counted.await(plan, ms);
     }
 
-    /** `tasks`: those of a chain's steps, if they are chained. */
-    private static void execute(Chains chains, boolean chaining, int tasks) {
+    /** `tasks`: those of a chain's steps, if they are chained; `isSoon`: buffers do not wait long for more tuples. */
+    private static void execute(Chains chains, boolean chaining, int tasks, boolean isSoon) {
         try {
             int width = chains.width();
             Configuration settings = new Configuration();
             settings.set(TaskManagerOptions.NUM_TASK_SLOTS, width);
             settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, MemorySize.ofMebiBytes(128));
             settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, MemorySize.ofMebiBytes(128));
+            if (isSoon) {
+                settings.set(ExecutionOptions.BUFFER_TIMEOUT, SOON);
+            }
             StreamExecutionEnvironment environment = StreamExecutionEnvironment.createLocalEnvironment(width, settings);
             environment.getConfig().enableObjectReuse();
             if (!chaining) {

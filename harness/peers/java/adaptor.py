@@ -5,7 +5,7 @@ machine runs.
 from pathlib import Path
 from typing import Any
 
-from harness.peers.maven import JAVA
+from harness.peers.maven import JAVA, PARALLEL, UNWATCHED
 from harness.peers.peer import JIT_WARMUP_S, Peer, Tool
 
 RECIPE: dict[str, Any] = {
@@ -15,7 +15,8 @@ RECIPE: dict[str, Any] = {
         "-Xms1g",
         "-Xmx2g",
         "-Xss256k",
-        "-XX:+UseParallelGC",
+        PARALLEL,
+        UNWATCHED,
         "-cp",
         "{out}/classes",
         "Main",

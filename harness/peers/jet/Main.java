@@ -25,19 +25,30 @@ import millrace.Tuple;
  * them. A vertex is one operator, or several consecutive ones (`fused`), as Jet's own planner makes of stateless transforms.
  */
 public final class Main implements Run.Engine {
+    private static final int TAKEN = 128; // tuples, at most, so that they stay in the first-level cache
+    private static final String SHORT_SLEEP_US = "25"; // of a thread without tuples, the shortest by default
+    private static final int TAKEN_FLOP = 64 << 10; // or ns: work on those taken at once, at most, as each waits for the others
+    private static final int CALL_FLOP = 1 << 20; // or ns: work in a call, about a millisecond, as other processors wait for its thread
 
     private static volatile boolean started; // sources are silent before
     private static CountDownLatch deployed;
 
     private final Plan plan;
     private final int threads;
+    private final int batch;
 
     private Main(Plan plan) {
         this.plan = plan;
         Counted.watch(plan);
-        HazelcastInstance member = Hazelcast.newHazelcastInstance(alone());
+        boolean isFused = Boolean.getBoolean("fused");
+        Config config = alone();
+        if (isFused && plan.operators.stream().anyMatch(operator -> operator.gapNs() > 0.0)) { // for low latency
+            config.setProperty("hazelcast.jet.idle.cooperative.max.microseconds", SHORT_SLEEP_US);
+        }
+        HazelcastInstance member = Hazelcast.newHazelcastInstance(config);
         threads = member.getConfig().getJetConfig().getCooperativeThreadCount();
-        List<List<Integer>> parts = parts(plan, threads, Boolean.getBoolean("fused"));
+        List<List<Integer>> parts = parts(plan, threads, isFused);
+        batch = parts.stream().mapToInt(Main::taken).min().orElse(TAKEN);
         deployed = new CountDownLatch(parts.size());
         member.getJet().newJob(graph(plan, parts)).getFuture().whenComplete((done, problem) -> {
             if (problem != null) {
@@ -61,6 +72,12 @@ public final class Main implements Run.Engine {
     @Override
     public int capacity() {
         return Integer.highestOneBit(Math.max(1, 2 * plan.capacity - 1));
+    }
+
+    /** Those that the processor with the most work takes at once, at most. */
+    @Override
+    public int batch() {
+        return batch;
     }
 
     @Override
@@ -245,19 +262,39 @@ public final class Main implements Run.Engine {
         }
     }
 
+    /** Tuples that a processor of these operators takes at once, at most. */
+    private static int taken(List<Integer> operators) {
+        return (int) Math.max(2, Math.min(TAKEN, TAKEN_FLOP / work(operators)));
+    }
+
+    /** FLOP, or ns, that a tuple takes at these operators; 1 at least. */
+    private static double work(List<Integer> operators) {
+        double work = operators.stream()
+                .map(Run.plan.operators::get)
+                .mapToDouble(operator -> Math.max(operator.cost(), operator.busyNs()))
+                .sum();
+        return Math.max(1.0, work);
+    }
+
     /** Operators of a chain, which a processor executes one after the other: each on all tuples that it has taken from its queue. */
     private static final class Step extends Sender {
-        private static final int TAKEN = 128; // at most, so that they stay in the first-level cache
         private final Tally[] tallies;
         private final int steps; // that the streams between its operators add to a path
-        private final Tuple[] taken = new Tuple[TAKEN];
-        private final double[] values = new double[TAKEN];
+        private final int most; // tuples that it takes at once
+        private final int called; // tuples after which a call ends
+        private final Tuple[] taken;
+        private final double[] values;
         private int count;
         private int passed; // of them sent on
 
         Step(int[] operators) {
             super(operators[operators.length - 1]);
             tallies = IntStream.of(operators).mapToObj(Run::tally).toArray(Tally[]::new);
+            List<Integer> numbers = IntStream.of(operators).boxed().toList();
+            most = taken(numbers);
+            called = (int) (CALL_FLOP / work(numbers));
+            taken = new Tuple[most];
+            values = new double[most];
             steps = IntStream.of(operators)
                     .limit(operators.length - 1)
                     .map(at -> Run.plan.operators.get(at).ports().get(0).get(0).step())
@@ -271,12 +308,14 @@ public final class Main implements Run.Engine {
 
         @Override
         public void process(int edge, Inbox inbox) {
-            while (pass() && !inbox.isEmpty()) {
+            int done = 0; // tuples in this call
+            while (pass() && !inbox.isEmpty() && (done == 0 || done < called)) {
                 passed = 0;
-                for (count = 0; count < TAKEN && !inbox.isEmpty(); count++) {
+                for (count = 0; count < most && !inbox.isEmpty(); count++) {
                     taken[count] = (Tuple) inbox.poll();
                     values[count] = taken[count].value;
                 }
+                done += count;
                 execute();
             }
         }

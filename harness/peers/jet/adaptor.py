@@ -14,7 +14,7 @@ PEERS = (
     Peer(
         name="jet",
         title="Hazelcast Jet, one member: a processor an operator; a thread a CPU executes them",
-        batching="what its queue holds, taken by a processor at once",
+        batching="up to 128 tuples of a queue, taken by a processor at once",
         command=command(G1, QUIET),
         **RECIPE,
     ),

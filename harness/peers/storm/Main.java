@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
-import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import millrace.Counted;
 import millrace.Plan;
@@ -77,6 +76,11 @@ public final class Main implements Run.Engine {
     }
 
     @Override
+    public int batch() {
+        return batch(plan);
+    }
+
+    @Override
     public void start() {
         started = true;
     }
@@ -91,14 +95,18 @@ public final class Main implements Run.Engine {
         config.setNumWorkers(1);
         config.setNumAckers(0);
         config.put(Config.TOPOLOGY_EXECUTOR_RECEIVE_BUFFER_SIZE, plan.capacity);
-        // Storm refuses a batch that is longer than half of the buffer
-        config.put(Config.TOPOLOGY_PRODUCER_BATCH_SIZE, Math.max(1, Math.min(plan.batch, plan.capacity / 2)));
+        config.put(Config.TOPOLOGY_PRODUCER_BATCH_SIZE, batch(plan));
         config.put(Config.TOPOLOGY_DISABLE_LOADAWARE_MESSAGING, true);
         config.put(Config.TOPOLOGY_STATS_SAMPLE_RATE, 0.001);
         if (plan.batch > 1) {
             tune(config, plan);
         }
         return config;
+    }
+
+    /** Storm refuses a batch that is longer than half of the buffer. */
+    private static int batch(Plan plan) {
+        return Math.max(1, Math.min(plan.batch, plan.capacity / 2));
     }
 
     /** For throughput where there are more executors than CPUs: those without tuples, or without room for them, sleep at once. */
@@ -185,13 +193,20 @@ public final class Main implements Run.Engine {
         return "component" + component;
     }
 
+    /** The method of both kinds of collectors that sends values to a task. */
+    private interface Emitter {
+        void emitDirect(int task, List<Object> values);
+    }
+
     /** The output ports of an operator; tuples take them in turn. It sends to tasks, which it knows by their numbers. */
     private static final class Out {
         private final List<List<Plan.Stream>> ports;
         private final int[][] tasks;
+        private final Emitter collector;
         private int turn;
 
-        Out(int operator, TopologyContext context) {
+        Out(int operator, TopologyContext context, Emitter collector) {
+            this.collector = collector;
             ports = Run.plan.operators.get(operator).ports();
             tasks = ports.stream()
                     .map(port -> port.stream().mapToInt(stream -> taskOf(stream.target(), context)).toArray())
@@ -204,24 +219,24 @@ public final class Main implements Run.Engine {
         }
 
         /** Sends a push on every stream. */
-        void push(BiConsumer<Integer, Values> emit) {
+        void push() {
             for (int[] port : tasks) {
                 for (int task : port) {
-                    emit.accept(task, new Values(new millrace.Tuple(PUSH, 0, 0.0, 0, null)));
+                    collector.emitDirect(task, new Values(new millrace.Tuple(PUSH, 0, 0.0, 0, null)));
                 }
             }
         }
 
-        void send(millrace.Tuple tuple, BiConsumer<Integer, Values> emit) {
+        void send(millrace.Tuple tuple) {
             List<Plan.Stream> streams = ports.get(turn);
             int path = tuple.path;
             for (int k = streams.size() - 1; k > 0; k--) { // a tuple belongs to whoever has it
                 int stepped = path + streams.get(k).step();
                 millrace.Tuple copy = new millrace.Tuple(tuple.sequence, tuple.born, tuple.value, stepped, tuple.payload);
-                emit.accept(tasks[turn][k], new Values(copy));
+                collector.emitDirect(tasks[turn][k], new Values(copy));
             }
             tuple.path = path + streams.get(0).step();
-            emit.accept(tasks[turn][0], new Values(tuple));
+            collector.emitDirect(tasks[turn][0], new Values(tuple));
             turn = turn + 1 == tasks.length ? 0 : turn + 1;
         }
     }
@@ -229,7 +244,6 @@ public final class Main implements Run.Engine {
     /** Public, as all that Storm makes anew in its workers. */
     public static final class Source extends BaseRichSpout {
         private final int number;
-        private transient SpoutOutputCollector collector;
         private transient Tally tally;
         private transient Out out;
         private transient boolean over;
@@ -241,9 +255,8 @@ public final class Main implements Run.Engine {
 
         @Override
         public void open(Map<String, Object> config, TopologyContext context, SpoutOutputCollector collector) {
-            this.collector = collector;
             tally = Run.tally(number);
-            out = new Out(number, context);
+            out = new Out(number, context, collector::emitDirect);
             deployed.countDown();
         }
 
@@ -255,7 +268,7 @@ public final class Main implements Run.Engine {
             if (over) {
                 if (System.nanoTime() - pushed > PUSH_NS) {
                     pushed = System.nanoTime();
-                    out.push((task, values) -> collector.emitDirect(task, values));
+                    out.push();
                 }
                 return;
             }
@@ -268,7 +281,7 @@ public final class Main implements Run.Engine {
                 Counted.end(number);
                 return;
             }
-            out.send(tuple, (task, values) -> collector.emitDirect(task, values));
+            out.send(tuple);
             tally.count();
         }
 
@@ -280,7 +293,6 @@ public final class Main implements Run.Engine {
 
     public static final class Step extends BaseRichBolt {
         private final ArrayList<Integer> replicas;
-        private transient OutputCollector collector;
         private transient Tally tally;
         private transient Out out;
         private transient boolean isSink;
@@ -291,10 +303,9 @@ public final class Main implements Run.Engine {
 
         @Override
         public void prepare(Map<String, Object> config, TopologyContext context, OutputCollector collector) {
-            this.collector = collector;
             int number = replicas.get(context.getThisTaskIndex());
             tally = Run.tally(number);
-            out = new Out(number, context);
+            out = new Out(number, context, collector::emitDirect);
             isSink = Run.plan.operators.get(number).kind().equals("sink");
             deployed.countDown();
         }
@@ -303,12 +314,12 @@ public final class Main implements Run.Engine {
         public void execute(Tuple input) {
             millrace.Tuple tuple = (millrace.Tuple) input.getValue(0);
             if (tuple.sequence == PUSH) {
-                out.push((task, values) -> collector.emitDirect(task, values));
+                out.push();
             } else if (isSink) {
                 tally.receive(tuple.sequence, tuple.born, tuple.value, tuple.path, tuple.payload);
             } else if (!tally.leaves(tuple.sequence)) {
                 tuple.value = tally.work(tuple.value);
-                out.send(tuple, (task, values) -> collector.emitDirect(task, values));
+                out.send(tuple);
                 tally.count();
             }
         }

@@ -32,6 +32,7 @@ PEERS = (
         title=f"the same, tuples handed on in batches of {BATCH}; no more executors a bolt than "
         "CPUs, which sleep when idle",
         batch=BATCH,
+        bounded_batch=False,  # a batch that is not full is sent by the clock
         batching=f"batches of {BATCH} tuples between executors",
         queue_capacity=TUNED_BUFFER,
         **RECIPE,

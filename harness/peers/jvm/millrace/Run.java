@@ -23,6 +23,11 @@ public final class Run {
             return plan.capacity;
         }
 
+        /** Tuples that are handed on at once, at most. */
+        default int batch() {
+            return plan.batch;
+        }
+
         /** Starts them. */
         void start() throws Exception;
 
@@ -101,7 +106,8 @@ public final class Run {
     }
 
     private static void obey(Engine engine, PrintStream answers) throws Exception {
-        answer(answers, "ready", "\"threads\":" + engine.threads() + ",\"capacity\":" + engine.capacity());
+        String sizes = "\"threads\":" + engine.threads() + ",\"capacity\":" + engine.capacity() + ",\"batch\":" + engine.batch();
+        answer(answers, "ready", sizes);
         BufferedReader words = new BufferedReader(new InputStreamReader(System.in));
         for (String line = words.readLine(); line != null; line = words.readLine()) {
             String[] word = line.split(" ");
