@@ -12,16 +12,47 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from harness.machines.machine import load_machine
 from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
+from studies import sink_lock
 
 POLICIES = ("random", "max_queue_length", "min_latency", "least_recently_run", "max_running_time")
 TREE = {"depth": 6, "branching": 2, "busy": 100}
 SEEDS = (0, 1)
+SEEDS_OF_LAWS = (0, 1, 2)
+EVENTS = 5_000_000  # at most, of a run of co-routines, as in the quick figures
+MEDIUM, LONG = 20_000_000, 100_000_000  # at most, of a run of P17's graphs
+ALL_THREADS = {"xeon": 176, "power8": 184}
+PIPELINE_200 = {"operators": 200, "cost": 1}
+PIPELINE_1000 = {"operators": 1000, "cost": 1}
+SIDE_BY_SIDE = {"width": 1000, "cost": 10_000}
+MIX_10 = {"width": 10, "depth": 10}
+MIX_100 = {"width": 10, "depth": 100, "cost": 1000}
+LAW_CELLS = (
+    ("power8", "pipeline", PIPELINE_200),
+    ("xeon", "data-parallel", SIDE_BY_SIDE),
+    ("power8", "data-parallel", SIDE_BY_SIDE),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}),
+    ("power8", "mix", MIX_10 | {"cost": 1}),
+)
+"""Cells of P17's Figures 9 and 10 in the quick size."""
+
+TRACES = (
+    ("xeon", "pipeline", PIPELINE_1000),
+    ("power8", "pipeline", PIPELINE_1000),
+    ("xeon", "data-parallel", SIDE_BY_SIDE),
+    ("power8", "data-parallel", {"width": 1000, "cost": 100_000}),
+    ("xeon", "mix", MIX_100),
+    ("power8", "mix", MIX_100),
+)
+"""Cells of P17's Figure 11."""
+
 REFERENCE_OVER_CSTREAM = {"cstream": 0.66, "millrace": 0.242}
 """Time of a step on the core that a software's costs are given for, over that on C-Stream's machine
 (clock x ipc of config/software and config/machines/cstream.yaml).
@@ -78,10 +109,10 @@ def buffers(software: str) -> Iterator[str]:
 
 
 def balance(software: str) -> Iterator[str]:
-    """Ports of ElasticLoadBalance on 16 CPUs in the last third of runs, by period and tolerance."""
-    yield "| cost | period | tolerance | mean ports | periods that change them |"
-    yield "|---:|---:|---:|---|---|"
-    for cost in (1000, 10_000):
+    """Ports of ElasticLoadBalance in the last third of runs, by CPUs, period and tolerance."""
+    yield "| CPUs | cost | period | tolerance | highest level | mean of the last third | changes |"
+    yield "|---:|---:|---:|---:|---|---|---|"
+    for cpus, cost in ((16, 1000), (16, 10_000), (4, 10_000)):
         for period_ms, tolerance, periods in ((2, 5, 120), (2, 20, 120), (20, 5, 60)):
             parameters = {
                 "workers": 32,
@@ -90,14 +121,14 @@ def balance(software: str) -> Iterator[str]:
                 "period": period_ms,
                 "tolerance": tolerance,
             }
-            ends = []
-            for seed in (1, 2):
+            runs = []
+            for seed in (1, 2, 3):
                 run = run_of(
                     "load-balance",
                     parameters,
                     "manual",
                     machine="xeon",
-                    cpus=16,
+                    cpus=cpus,
                     software=software,
                     duration_s=periods * period_ms / 1000,
                     period_s=period_ms / 1000,
@@ -105,47 +136,193 @@ def balance(software: str) -> Iterator[str]:
                     seed=seed,
                 )
                 seen = [sample["balancers"] for sample in run_once(run)["samples"]]
-                levels = [each[0]["active"] for each in seen if each]
-                ends.append(levels[2 * len(levels) // 3 :])
+                runs.append([each[0]["active"] for each in seen if each])
+            ends = [levels[2 * len(levels) // 3 :] for levels in runs]
             changes = [fmean(one != other for one, other in pairwise(end)) for end in ends]
             yield row(
+                str(cpus),
                 f"{cost:,}",
                 f"{period_ms} ms",
                 f"{tolerance} %",
+                ranged([max(levels) for levels in runs], "{:d}"),
                 ranged([fmean(end) for end in ends], "{:.1f}"),
                 ranged(changes, "{:.2f}"),
             )
 
 
-def queues(software: str) -> Iterator[str]:
-    """Throughput of P17's pipeline at cost 1 on the Xeon, by operators and the length of queues."""
-    yield "| operators | queues hold | dedicated | 64 threads | 176 threads |"
-    yield "|---:|---:|---:|---:|---:|"
-    for operators, seeds, events in (
-        (200, SEEDS, (12_000_000, 8_000_000)),
-        (1000, SEEDS[:1], (25_000_000, 15_000_000)),
-    ):
-        for capacity in (64, 1000):
+def operators(software: str) -> Iterator[str]:
+    """P17's pipelines by machine, number of operators, cost, and length of the queues."""
+    yield (
+        "| machine | operators | cost | queues hold | manual | dedicated | 64 threads | all CPUs "
+        "| load of dedicated |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for machine in ALL_THREADS:
+        for number, cost, capacity in (
+            (200, 1, 64),
+            (200, 1, 1000),
+            (200, 1000, 64),
+            (1000, 1, 64),
+            (1000, 1000, 64),
+        ):
+            graph = ("pipeline", {"operators": number, "cost": cost})
+            arms = [
+                fixed(*graph, machine, software, threads, capacity=capacity, events=LONG)
+                for threads in ("manual", "dedicated", 64, ALL_THREADS[machine])
+            ]
+            load = ranged([each["simulation"]["load"] for each in arms[1]], "{:,.0f}")
+            yield row(
+                machine, f"{number:,}", f"{cost:,}", f"{capacity:,}", *map(throughput, arms), load
+            )
+
+
+def mix(software: str) -> Iterator[str]:
+    """P17's mix by machine, depth and cost."""
+    yield "| machine | depth | cost | manual | dedicated | 16 threads | 64 threads | all CPUs |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for machine in ALL_THREADS:
+        for depth, cost in ((10, 1), (10, 1000), (100, 1), (100, 1000)):
+            graph = ("mix", {"width": 10, "depth": depth, "cost": cost})
+            arms = [
+                fixed(*graph, machine, software, threads, events=LONG)
+                for threads in ("manual", "dedicated", 16, 64, ALL_THREADS[machine])
+            ]
+            yield row(machine, f"{depth:,}", f"{cost:,}", *map(throughput, arms))
+
+
+def periods(software: str) -> Iterator[str]:
+    """P17's law by the length of its periods and of the queues, from half-full queues on."""
+    yield (
+        "| machine | graph | cost | queues hold | period | highest level | level at the end "
+        "| throughput at the end |"
+    )
+    yield "|---|---|---:|---:|---:|---|---|---|"
+    for machine, name, sizes in LAW_CELLS:
+        for capacity, period_ms, number in ((64, 10, 60), (8, 10, 60), (64, 50, 40)):
+            ends = [
+                adapted(name, sizes, machine, software, capacity, period_ms, number, seed)
+                for seed in SEEDS_OF_LAWS
+            ]
+            yield row(
+                machine,
+                name,
+                f"{sizes['cost']:,}",
+                str(capacity),
+                f"{period_ms} ms",
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            )
+
+
+def settling(software: str) -> Iterator[str]:
+    """P17's law in the cells of its Figure 11, by the length of queues."""
+    yield "| machine | graph | cost | queues hold | highest level | level at the end | changes |"
+    yield "|---|---|---:|---:|---|---|---|"
+    for machine, name, sizes in TRACES:
+        for capacity in (64, 8):
+            ends = [
+                adapted(name, sizes, machine, software, capacity, 15, 40, seed)
+                for seed in SEEDS_OF_LAWS
+            ]
+            yield row(
+                machine,
+                name,
+                f"{sizes['cost']:,}",
+                str(capacity),
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                listed([end.changes for end in ends]),
+            )
+
+
+def history(software: str) -> Iterator[str]:
+    """Throughput of 64 threads in P17's mix on Power8, at once, and after 184 threads."""
+    yield "| seed | 64 threads at once | after 184, by the law | periods |"
+    yield "|---:|---:|---:|---:|"
+    sizes = {"width": 10, "depth": 10, "cost": 1000}
+    for seed in SEEDS_OF_LAWS:
+        at_once = fixed("mix", sizes, "power8", software, 64, events=LONG, seeds=(seed,))
+        samples = law_samples("mix", sizes, "power8", software, 64, 10, 60, seed)
+        first = next((n for n, each in enumerate(samples) if each["threads_active"] > 150), None)
+        after = [
+            each["sink_tuples_per_s"] / 1000
+            for each in (samples[first:] if first is not None else ())
+            if each["threads_active"] == 64
+        ]
+        rates = ranged(after, "{:,.0f}") if after else "never there"
+        yield row(str(seed), throughput(at_once), rates, str(len(after)))
+
+
+def stalls(software: str) -> Iterator[str]:
+    """Operators of 10,000 FLOP side by side on Power8, by threads and the length of queues."""
+    yield "| threads | queues hold | throughput | longest time without a tuple sent [ms] |"
+    yield "|---:|---:|---:|---|"
+    for threads, capacity in ((64, 8), (64, 64), (184, 8), (184, 64), (184, 256)):
+        options = {"threads": threads, "queue_capacity": capacity}
+        place = {"machine": "power8", "software": software}
+        arm = fixed("data-parallel", SIDE_BY_SIDE, *place.values(), threads, capacity, MEDIUM)
+        times = {"duration_s": 0.3, "period_s": 0.005, "warmup": 0.0}
+        silences = []
+        for seed in SEEDS:
+            run = run_of(
+                "data-parallel", SIDE_BY_SIDE, "dynamic", **options, **place, **times, seed=seed
+            )
+            silences.append(silence(run_once(run)["samples"]))
+        yield row(
+            str(threads),
+            str(capacity),
+            throughput(arm),
+            ranged([1000 * each for each in silences], "{:,.0f}"),
+        )
+
+
+def contended(machine: str) -> dict[str, float]:
+    """Return a machine's times of contended atomic operations, at the dear ends of their ranges."""
+    return {
+        path: each.high
+        for path, each in load_machine(machine).constants.items()
+        if path.startswith(("atomic.contended", "atomic.cas_factor")) and each.high
+    }
+
+
+def sink(software: str) -> Iterator[str]:
+    """Operators of 10,000 FLOP side by side, by threads and by what a tuple takes at the sink."""
+    levels = (4, 8, 12, 16, 24, 32, 64)
+    yield f"| machine | at Snk | {levels[0]} threads | {' | '.join(map(str, levels[1:]))} |"
+    yield f"|---|---|{'---:|' * len(levels)}"
+    for machine in ALL_THREADS:
+        for words, constants, reading in (
+            ("as estimated", {}, "elided"),
+            ("atomics at the dear ends", contended(machine), "elided"),
+            ("a tuple takes 0.5 µs", {"cost.sink_tuple": 500}, "elided"),
+            ("a tuple takes 1 µs", {"cost.sink_tuple": 1000}, "elided"),
+            ("called, lock as estimated", {}, "by calls"),
+            ("called, lock takes 0.2 µs", {"cost.lock": 200}, "by calls"),
+            ("called, lock takes 1 µs", {"cost.lock": 1000}, "by calls"),
+        ):
             cells = []
-            for threads in (None, 64, 176):
-                records = [
-                    run_once(
-                        run_of(
-                            "pipeline",
-                            {"operators": operators, "cost": 1},
-                            "dynamic" if threads else "dedicated",
-                            machine="xeon",
-                            software=software,
-                            events=events[1 if threads else 0],
-                            queue_capacity=capacity,
-                            seed=seed,
-                            **({"threads": threads} if threads else {}),
-                        )
-                    )
-                    for seed in seeds
+            for threads in levels:
+                run = sink_lock.run_for(machine, 10_000, threads, reading)
+                run = replace(run, constants=constants, events=MEDIUM)
+                cells.append(throughput([run_once(replace(run, seed=seed)) for seed in SEEDS]))
+            yield row(machine, words, *cells)
+
+
+def few(software: str) -> Iterator[str]:
+    """Operators of cost 1 side by side by threads: with a queue at the sink and called by them."""
+    yield "| machine | Snk | 1 thread | 2 | 4 | 8 | 16 |"
+    yield f"|---|---|{'---:|' * 5}"
+    for machine in ALL_THREADS:
+        for reading, words in (("elided", "has a queue"), ("by calls", "is called under its lock")):
+            arms = [
+                [
+                    run_once(replace(sink_lock.run_for(machine, 1, threads, reading), seed=seed))
+                    for seed in SEEDS
                 ]
-                cells.append(throughput(records))
-            yield row(f"{operators:,}", f"{capacity:,}", *cells)
+                for threads in (1, 2, 4, 8, 16)
+            ]
+            yield row(machine, words, *map(throughput, arms))
 
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
@@ -153,9 +330,112 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "turns": (turns, "cstream"),
     "buffers": (buffers, "cstream"),
     "balance": (balance, "streams-4.2"),
-    "queues": (queues, "streams-4.2"),
+    "operators": (operators, "streams-4.2"),
+    "mix": (mix, "streams-4.2"),
+    "periods": (periods, "streams-4.2"),
+    "settling": (settling, "streams-4.2"),
+    "history": (history, "streams-4.2"),
+    "stalls": (stalls, "streams-4.2"),
+    "sink": (sink, "streams-4.2"),
+    "few": (few, "streams-4.2"),
 }
 """Experiments with the software whose costs they have unless another is asked for."""
+
+
+@dataclass(frozen=True)
+class End:
+    """Last third of a run with a law: its last level, how often that changed, the highest level of
+    the run, and the mean throughput [tuples/s].
+    """
+
+    highest: int
+    level: int
+    changes: int
+    rate: float
+
+
+def law_samples(
+    name: str,
+    sizes: Mapping[str, int],
+    machine: str,
+    software: str,
+    capacity: int,
+    period_ms: int,
+    periods: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Return the samples of an elastic run, one a period, from its beginning."""
+    run = run_of(
+        name,
+        sizes,
+        "dynamic",
+        elastic=True,
+        law="streams",
+        machine=machine,
+        software=software,
+        queue_capacity=capacity,
+        duration_s=periods * period_ms / 1000,
+        period_s=period_ms / 1000,
+        warmup=0.0,
+        seed=seed,
+    )
+    return run_once(run)["samples"]
+
+
+def adapted(*cell: Any) -> End:
+    """Return the end of an elastic run; arguments as those of `law_samples`."""
+    samples = law_samples(*cell)
+    levels = [sample["threads_active"] for sample in samples]
+    start = 2 * len(levels) // 3
+    return End(
+        max(levels),
+        levels[-1],
+        sum(one != other for one, other in pairwise(levels[start:])),
+        fmean(sample["sink_tuples_per_s"] for sample in samples[start:]),
+    )
+
+
+def silence(samples: Sequence[Mapping[str, Any]]) -> float:
+    """Return the longest time without a tuple sent [s], by samples."""
+    longest = current = 0.0
+    for sample in samples:
+        current = 0.0 if sample["source_tuples_per_s"] else current + sample["elapsed_s"]
+        longest = max(longest, current)
+    return longest
+
+
+def fixed(
+    graph: str,
+    parameters: Mapping[str, int],
+    machine: str,
+    software: str,
+    threads: int | str,
+    capacity: int = 64,
+    events: int = LONG,
+    seeds: Sequence[int] = SEEDS,
+) -> list[dict[str, Any]]:
+    """Return records until runs are stationary, one for each seed; `threads`: of dynamic, or
+    another model.
+    """
+    options: dict[str, Any] = {} if threads == "manual" else {"queue_capacity": capacity}
+    model = threads if isinstance(threads, str) else "dynamic"
+    if model == "dynamic":
+        options["threads"] = threads
+    return [
+        run_once(
+            run_of(
+                graph,
+                parameters,
+                model,
+                machine=machine,
+                software=software,
+                events=events,
+                seed=seed,
+                **options,
+            )
+        )
+        for seed in seeds
+    ]
 
 
 def side_by_side(width: int) -> dict[str, int]:
@@ -184,7 +464,7 @@ def coroutines(
                 threads=threads,
                 policy=policy,
                 queue_capacity=capacity,
-                events=100_000,
+                events=EVENTS,
                 constants=constants or {},
                 seed=seed,
             )
@@ -206,6 +486,11 @@ def throughput(records: Sequence[Mapping[str, Any]]) -> str:
 def latency(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the mean latencies of the runs of a cell, in ms."""
     return ranged([each["latency_ns"]["mean"] / 1e6 for each in records], "{:.0f}")
+
+
+def listed(values: Sequence[int]) -> str:
+    """Return numbers, one for each seed."""
+    return ", ".join(f"{value:,}" for value in values)
 
 
 def ranged(values: Sequence[float], form: str) -> str:
