@@ -14,10 +14,15 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import topologies
+from harness.graph import Graph
 from harness.machines.machine import load_machine
+from harness.measurement.profiling import profile, save_profile
 from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 from studies import sink_lock
@@ -34,6 +39,7 @@ PIPELINE_1000 = {"operators": 1000, "cost": 1}
 SIDE_BY_SIDE = {"width": 1000, "cost": 10_000}
 MIX_10 = {"width": 10, "depth": 10}
 MIX_100 = {"width": 10, "depth": 100, "cost": 1000}
+MIXES = ((10, 1, 64), (10, 1000, 64), (10, 1000, 8), (100, 1, 64), (100, 1000, 64), (100, 1000, 8))
 LAW_CELLS = (
     ("power8", "pipeline", PIPELINE_200),
     ("xeon", "data-parallel", SIDE_BY_SIDE),
@@ -177,17 +183,21 @@ def operators(software: str) -> Iterator[str]:
 
 
 def mix(software: str) -> Iterator[str]:
-    """P17's mix by machine, depth and cost."""
-    yield "| machine | depth | cost | manual | dedicated | 16 threads | 64 threads | all CPUs |"
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    """P17's mix by machine, depth, cost and the length of queues."""
+    yield (
+        "| machine | depth | cost | queues hold | manual | dedicated | 16 threads | 64 threads "
+        "| all CPUs |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for machine in ALL_THREADS:
-        for depth, cost in ((10, 1), (10, 1000), (100, 1), (100, 1000)):
+        for depth, cost, capacity in MIXES:
             graph = ("mix", {"width": 10, "depth": depth, "cost": cost})
             arms = [
-                fixed(*graph, machine, software, threads, events=LONG)
+                fixed(*graph, machine, software, threads, capacity, LONG)
                 for threads in ("manual", "dedicated", 16, 64, ALL_THREADS[machine])
             ]
-            yield row(machine, f"{depth:,}", f"{cost:,}", *map(throughput, arms))
+            words = (f"{depth:,}", f"{cost:,}", f"{capacity:,}")
+            yield row(machine, *words, *map(throughput, arms))
 
 
 def periods(software: str) -> Iterator[str]:
@@ -237,14 +247,14 @@ def settling(software: str) -> Iterator[str]:
 
 
 def history(software: str) -> Iterator[str]:
-    """Throughput of 64 threads in P17's mix on Power8, at once, and after 184 threads."""
-    yield "| seed | 64 threads at once | after 184, by the law | periods |"
+    """Throughput of 64 threads in P17's mix on Power8, at once, and after 128 threads."""
+    yield "| seed | 64 threads at once | after 128, by the law | periods |"
     yield "|---:|---:|---:|---:|"
     sizes = {"width": 10, "depth": 10, "cost": 1000}
     for seed in SEEDS_OF_LAWS:
         at_once = fixed("mix", sizes, "power8", software, 64, events=LONG, seeds=(seed,))
         samples = law_samples("mix", sizes, "power8", software, 64, 10, 60, seed)
-        first = next((n for n, each in enumerate(samples) if each["threads_active"] > 150), None)
+        first = next((n for n, each in enumerate(samples) if each["threads_active"] > 64), None)
         after = [
             each["sink_tuples_per_s"] / 1000
             for each in (samples[first:] if first is not None else ())
@@ -258,7 +268,7 @@ def stalls(software: str) -> Iterator[str]:
     """Operators of 10,000 FLOP side by side on Power8, by threads and the length of queues."""
     yield "| threads | queues hold | throughput | longest time without a tuple sent [ms] |"
     yield "|---:|---:|---:|---|"
-    for threads, capacity in ((64, 8), (64, 64), (184, 8), (184, 64), (184, 256)):
+    for threads, capacity in ((64, 8), (64, 64), (184, 8), (184, 64), (184, 256), (184, 1000)):
         options = {"threads": threads, "queue_capacity": capacity}
         place = {"machine": "power8", "software": software}
         arm = fixed("data-parallel", SIDE_BY_SIDE, *place.values(), threads, capacity, MEDIUM)
@@ -309,20 +319,273 @@ def sink(software: str) -> Iterator[str]:
             yield row(machine, words, *cells)
 
 
-def few(software: str) -> Iterator[str]:
-    """Operators of cost 1 side by side by threads: with a queue at the sink and called by them."""
-    yield "| machine | Snk | 1 thread | 2 | 4 | 8 | 16 |"
-    yield f"|---|---|{'---:|' * 5}"
+def second(software: str) -> Iterator[str]:
+    """P17's pipeline of 200 operators at cost 1 with few threads, by the length of queues."""
+    yield from table_of("machine", "queues hold", (1, 2, 3, 4, 8))
     for machine in ALL_THREADS:
-        for reading, words in (("elided", "has a queue"), ("by calls", "is called under its lock")):
+        for capacity in (8, 64, 256, 1000):
             arms = [
-                [
-                    run_once(replace(sink_lock.run_for(machine, 1, threads, reading), seed=seed))
-                    for seed in SEEDS
-                ]
-                for threads in (1, 2, 4, 8, 16)
+                fixed("pipeline", PIPELINE_200, machine, software, threads, capacity)
+                for threads in (1, 2, 3, 4, 8)
             ]
-            yield row(machine, words, *map(throughput, arms))
+            yield row(machine, f"{capacity:,}", *map(throughput, arms))
+
+
+def sink_law(software: str) -> Iterator[str]:
+    """Levels at which P17's law ends side by side, by what a tuple takes at the sink."""
+    yield "| machine | at Snk | highest level | level at the end | throughput at the end |"
+    yield "|---|---|---|---|---|"
+    for machine in ALL_THREADS:
+        for words, constants in (
+            ("as estimated", {}),
+            ("a tuple takes 1 µs", {"cost.sink_tuple": 1000}),
+        ):
+            cell = ("data-parallel", SIDE_BY_SIDE, machine, software, 64, 50, 40)
+            ends = [adapted(*cell, seed, constants) for seed in SEEDS_OF_LAWS]
+            yield row(
+                machine,
+                words,
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            )
+
+
+def placing(software: str) -> Iterator[str]:
+    """M19's graphs of equal operators under three laws, by period and sensitivity."""
+    yield "| graph | cost | law | period | throughput at the end | threads | queues |"
+    yield "|---|---:|---|---:|---|---|---|"
+    bushy, line = {"payload": 1024}, {"operators": 100, "payload": 1024}
+    for graph, sizes in (
+        ("bushy", bushy | {"cost": 1}),
+        ("bushy", bushy | {"cost": 100}),
+        ("pipeline", line | {"cost": 100}),
+    ):
+        for words, model, law, period_ms, settings in (
+            ("all queues, IBM's", "dynamic", "streams", 20, {}),
+            ("IBM's", "multilevel", "streams", 20, {}),
+            ("as printed", "multilevel", "middleware19", 20, {}),
+            ("as printed", "multilevel", "middleware19", 5, {}),
+            ("as printed, s = 0", "multilevel", "middleware19", 20, {"sensitivity": 0.0}),
+        ):
+            ends = [
+                placed(graph, sizes, model, law, period_ms, settings, software, seed)
+                for seed in range(4)
+            ]
+            yield row(
+                graph,
+                str(sizes["cost"]),
+                words,
+                f"{period_ms} ms",
+                listed([round(rate / 1000) for rate, _, _ in ends]),
+                listed([threads for _, threads, _ in ends]),
+                listed([queues for _, _, queues in ends]),
+            )
+
+
+def placed(
+    graph: str,
+    sizes: Mapping[str, int],
+    model: str,
+    law: str,
+    period_ms: int,
+    settings: Mapping[str, float],
+    software: str,
+    seed: int,
+) -> tuple[float, int, int]:
+    """Return throughput over the last third of 100 periods, and threads and queues at the end."""
+    run = run_of(
+        graph,
+        sizes,
+        model,
+        elastic=True,
+        law=law,
+        law_settings=tuple(settings.items()),
+        minimum=2,
+        maximum=16,
+        machine="xeon",
+        cpus=16,
+        software=software,
+        queue_capacity=64,
+        duration_s=0.1 * period_ms,
+        period_s=period_ms / 1000,
+        warmup=0.0,
+        seed=seed,
+    )
+    samples = run_once(run)["samples"]
+    last = samples[-1]
+    rate = fmean(sample["sink_tuples_per_s"] for sample in samples[2 * len(samples) // 3 :])
+    return rate, last["threads_active"], last["queued_ports"]
+
+
+def vwap_graph() -> Graph:
+    """Return VWAP without threads placed by hand."""
+    return topologies.build("vwap", {"placement": "none"}, 0)[0]
+
+
+def vwap_by_hand() -> Graph:
+    """Return VWAP with threads placed by hand."""
+    return topologies.build("vwap", {"placement": "hand"}, 0)[0]
+
+
+def vwap(software: str) -> Iterator[str]:
+    """VWAP on 16 CPUs by the cost of its parser, the source's included, with a profile of today."""
+    yield "| parser and source cost | manual | by hand | 2 threads | 4 | 8 |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    found = profile(vwap_graph())
+    names = list(vwap_graph().operators)
+    for words, factor in (("as profiled", 1.0), ("half", 0.5), ("a quarter", 0.25)):
+        costs = [
+            cost * (factor if name in ("parse", "lines") else 1.0)
+            for name, cost in zip(names, found.cost_ns, strict=True)
+        ]
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "profile.json"
+            cells = []
+            for threads in ("manual", "by hand", 2, 4, 8):
+                of_hand = threads == "by hand"
+                graph = vwap_by_hand() if of_hand else vwap_graph()
+                changed = replace(found, cost_ns=tuple(costs))
+                save_profile(file, graph, "", changed)
+                dynamic = isinstance(threads, int)
+                run = run_of(
+                    "vwap",
+                    {},
+                    "dynamic" if dynamic else "manual",
+                    machine="xeon",
+                    cpus=16,
+                    software=software,
+                    events=MEDIUM,
+                    profile=str(file),
+                    **({"threads": threads, "queue_capacity": 64} if dynamic else {}),
+                )
+                function = "vwap_by_hand" if of_hand else "vwap_graph"
+                run = replace(run, graph_file=f"{__file__}:{function}")
+                cells.append(throughput([run_once(replace(run, seed=seed)) for seed in SEEDS]))
+        yield row(words, *cells)
+
+
+def adaptation(software: str) -> Iterator[str]:
+    """C-Stream's law by its thresholds and what its source can send."""
+    yield "| graph | source [µs] | U_l | U_h | threads at the end | replicas at the end |"
+    yield "|---|---:|---:|---:|---|---|"
+    chain = "chain"
+    for graph, sizes, law, source, low, high in (
+        (chain, {"operators": 1, "busy": 80}, "cstream", 18, 0.9, 0.95),
+        (chain, {"operators": 1, "busy": 80}, "cstream", 16, 0.9, 0.95),
+        (chain, {"operators": 1, "busy": 80}, "cstream", 18, 0.8, 0.85),
+        (chain, {"operators": 1, "busy": 80}, "cstream", 18, 0.7, 0.75),
+        (chain, {"operators": 2, "busy": 60}, "cstream", 18, 0.9, 0.95),
+        (chain, {"operators": 2, "busy": 60}, "cstream", 16, 0.9, 0.95),
+        (chain, {"operators": 2, "busy": 60}, "cstream", 18, 0.8, 0.85),
+        (chain, {"operators": 2, "busy": 60}, "cstream", 18, 0.7, 0.75),
+        ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.9, 0.9),
+        ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.9, 0.95),
+        ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.95, 0.99),
+    ):
+        ends = []
+        for seed in SEEDS_OF_LAWS:
+            run = run_of(
+                graph,
+                sizes | ({"read": source} if source else {}),
+                "coroutine",
+                elastic=True,
+                law=law,
+                law_settings=(("low", low), ("high", high)),
+                policy="random",
+                maximum=12,
+                machine="cstream",
+                software=software,
+                queue_capacity=100,
+                duration_s=3.0,
+                period_s=0.05,
+                warmup=0.0,
+                seed=seed,
+            )
+            ends.append(run_once(run)["samples"][-1])
+        replicas = [max(end["replicas"].values(), default=1) for end in ends]
+        yield row(
+            graph,
+            str(source or "-"),
+            f"{low:g}",
+            f"{high:g}",
+            listed([end["threads_active"] for end in ends]),
+            listed(replicas),
+        )
+
+
+def few(software: str) -> Iterator[str]:
+    """Operators of cost 1 side by side, by threads and by what a tuple takes at the sink."""
+    levels = (1, 2, 4, 8, 16)
+    yield from table_of("machine", "at Snk", "manual", levels)
+    for machine in ALL_THREADS:
+        for words, constants, reading in (
+            ("as estimated", {}, "elided"),
+            ("a tuple takes 0.3 µs", {"cost.sink_tuple": 300}, "elided"),
+            ("a tuple takes 1 µs", {"cost.sink_tuple": 1000}, "elided"),
+            ("called under its lock", {}, "by calls"),
+        ):
+            runs = [sink_lock.run_for(machine, 1, threads, reading) for threads in levels]
+            manual = run_of(
+                "data-parallel",
+                {"width": 1000, "cost": 1},
+                "manual",
+                machine=machine,
+                software=software,
+                events=MEDIUM,
+            )
+            cells = [
+                throughput(
+                    [run_once(replace(run, constants=constants, seed=seed)) for seed in SEEDS]
+                )
+                for run in (manual, *runs)
+            ]
+            yield row(machine, words, *cells)
+
+
+def kernel(software: str) -> Iterator[str]:
+    """Kernel's share of the CPU time of dedicated on Power8, side by side at 10,000 FLOP."""
+    yield "| constants | throughput | share of the kernel |"
+    yield "|---|---:|---|"
+    for words, constants in (
+        ("as estimated", {}),
+        ("hash buckets at the dear end", {"os.bucket_hold_us": 1.2, "os.bucket_waiter_ns": 180}),
+        ("a wake-up costs the waker 4 µs", {"os.wake_caller_us": 4.0}),
+        ("6 µs", {"os.wake_caller_us": 6.0}),
+    ):
+        arm = fixed(
+            "data-parallel",
+            SIDE_BY_SIDE,
+            "power8",
+            software,
+            "dedicated",
+            events=MEDIUM,
+            constants=constants,
+        )
+        shares = [each["kernel_seconds"] / each["cpu_seconds"] for each in arm]
+        yield row(words, throughput(arm), ranged(shares, "{:.2f}"))
+
+
+def latencies(software: str) -> Iterator[str]:
+    """Mean latency by policy with 4 threads, by graph and the length of buffers."""
+    yield from (
+        f"| graph | buffers hold | {' | '.join(POLICIES)} |",
+        f"|---|---:|{'---:|' * len(POLICIES)}",
+    )
+    chain = {"operators": 12, "busy": 100, "selectivity": 100}
+    graphs = (
+        ("chain", chain),
+        ("replicated", side_by_side(12)),
+        ("tree", TREE),
+        ("reverse-tree", TREE),
+    )
+    for graph, sizes in graphs:
+        for capacity in (10, 100, 1000):
+            runs = [
+                coroutines(software, graph, sizes, 4, policy, capacity=capacity)
+                for policy in POLICIES
+            ]
+            yield row(graph, f"{capacity:,}", *map(latency, runs))
 
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
@@ -337,7 +600,14 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "history": (history, "streams-4.2"),
     "stalls": (stalls, "streams-4.2"),
     "sink": (sink, "streams-4.2"),
+    "sink-law": (sink_law, "streams-4.2"),
+    "second": (second, "streams-4.2"),
+    "placing": (placing, "streams-4.2"),
+    "vwap": (vwap, "millrace"),
+    "adaptation": (adaptation, "millrace"),
     "few": (few, "streams-4.2"),
+    "kernel": (kernel, "streams-4.2"),
+    "latencies": (latencies, "millrace"),
 }
 """Experiments with the software whose costs they have unless another is asked for."""
 
@@ -363,6 +633,7 @@ def law_samples(
     period_ms: int,
     periods: int,
     seed: int,
+    constants: Mapping[str, float] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the samples of an elastic run, one a period, from its beginning."""
     run = run_of(
@@ -378,6 +649,7 @@ def law_samples(
         period_s=period_ms / 1000,
         warmup=0.0,
         seed=seed,
+        constants=constants or {},
     )
     return run_once(run)["samples"]
 
@@ -413,6 +685,7 @@ def fixed(
     capacity: int = 64,
     events: int = LONG,
     seeds: Sequence[int] = SEEDS,
+    constants: Mapping[str, float] | None = None,
 ) -> list[dict[str, Any]]:
     """Return records until runs are stationary, one for each seed; `threads`: of dynamic, or
     another model.
@@ -431,6 +704,7 @@ def fixed(
                 software=software,
                 events=events,
                 seed=seed,
+                constants=constants or {},
                 **options,
             )
         )
