@@ -247,21 +247,65 @@ def settling(software: str) -> Iterator[str]:
 
 
 def history(software: str) -> Iterator[str]:
-    """Throughput of 64 threads in P17's mix on Power8, at once, and after 128 threads."""
-    yield "| seed | 64 threads at once | after 128, by the law | periods |"
-    yield "|---:|---:|---:|---:|"
-    sizes = {"width": 10, "depth": 10, "cost": 1000}
-    for seed in SEEDS_OF_LAWS:
-        at_once = fixed("mix", sizes, "power8", software, 64, events=LONG, seeds=(seed,))
-        samples = law_samples("mix", sizes, "power8", software, 64, 10, 60, seed)
-        first = next((n for n, each in enumerate(samples) if each["threads_active"] > 64), None)
-        after = [
-            each["sink_tuples_per_s"] / 1000
-            for each in (samples[first:] if first is not None else ())
-            if each["threads_active"] == 64
-        ]
-        rates = ranged(after, "{:,.0f}") if after else "never there"
-        yield row(str(seed), throughput(at_once), rates, str(len(after)))
+    """Throughput of a level of P17's mix at once, and where the law comes back to it from above."""
+    yield "| machine | cost | level | hardware threads | at once | on the way up | from above |"
+    yield "|---|---:|---:|---|---:|---:|---:|"
+    for machine, cost, level in (("xeon", 1000, 64), ("power8", 1, 16), ("power8", 1000, 64)):
+        sizes = MIX_10 | {"cost": cost}
+        for words, constants in (("as estimated", {}), ("as fast as cores", free_smt(machine))):
+            at_once = fixed(
+                "mix", sizes, machine, software, level, events=MEDIUM, constants=constants
+            )
+            up, down = [], []
+            for seed in SEEDS:
+                cell = ("mix", sizes, machine, software, 64, 10, 40, seed, constants)
+                samples = law_samples(*cell)
+                levels = [each["threads_active"] for each in samples]
+                rates = [each["sink_tuples_per_s"] / 1000 for each in samples]
+                top = next(at for at, each in enumerate(levels) if each > level)
+                up.append(rates[top - 1])
+                down += [
+                    rate
+                    for rate, each in zip(rates[top:], levels[top:], strict=True)
+                    if each == level
+                ]
+            back = ranged(down, "{:,.0f}") if down else "never there"
+            yield row(
+                machine,
+                f"{cost:,}",
+                str(level),
+                words,
+                throughput(at_once),
+                ranged(up, "{:,.0f}"),
+                back,
+            )
+
+
+def free_smt(machine: str) -> dict[str, float]:
+    """Return constants with which hardware threads of a core do not slow each other down."""
+    return {
+        path: float(path.split(".")[-1])
+        for path in load_machine(machine).constants
+        if path.startswith("core.smt_")
+    }
+
+
+def laws(software: str) -> Iterator[str]:
+    """Cells of P17's Figures 9 and 10 under three laws, in periods of 50 ms."""
+    yield "| machine | graph | cost | law | level at the end | throughput at the end |"
+    yield "|---|---|---:|---|---|---|"
+    for machine, name, sizes in LAW_CELLS:
+        for law in ("streams", "pldi17", "millrace"):
+            cell = (name, sizes, machine, software, 64, 50, 40)
+            ends = [adapted(*cell, seed, None, law) for seed in SEEDS]
+            yield row(
+                machine,
+                name,
+                f"{sizes['cost']:,}",
+                law,
+                listed([end.level for end in ends]),
+                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            )
 
 
 def stalls(software: str) -> Iterator[str]:
@@ -598,6 +642,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "periods": (periods, "streams-4.2"),
     "settling": (settling, "streams-4.2"),
     "history": (history, "streams-4.2"),
+    "laws": (laws, "streams-4.2"),
     "stalls": (stalls, "streams-4.2"),
     "sink": (sink, "streams-4.2"),
     "sink-law": (sink_law, "streams-4.2"),
@@ -634,6 +679,7 @@ def law_samples(
     periods: int,
     seed: int,
     constants: Mapping[str, float] | None = None,
+    law: str = "streams",
 ) -> list[dict[str, Any]]:
     """Return the samples of an elastic run, one a period, from its beginning."""
     run = run_of(
@@ -641,7 +687,7 @@ def law_samples(
         sizes,
         "dynamic",
         elastic=True,
-        law="streams",
+        law=law,
         machine=machine,
         software=software,
         queue_capacity=capacity,
