@@ -39,7 +39,17 @@ PIPELINE_1000 = {"operators": 1000, "cost": 1}
 SIDE_BY_SIDE = {"width": 1000, "cost": 10_000}
 MIX_10 = {"width": 10, "depth": 10}
 MIX_100 = {"width": 10, "depth": 100, "cost": 1000}
-MIXES = ((10, 1, 64), (10, 1000, 64), (10, 1000, 8), (100, 1, 64), (100, 1000, 64), (100, 1000, 8))
+MIXES = (
+    (10, 1, 64),
+    (10, 1, 1000),
+    (10, 1000, 64),
+    (10, 1000, 8),
+    (100, 1, 64),
+    (100, 1000, 64),
+    (100, 1000, 8),
+)
+"""Depths, costs and lengths of queues."""
+
 LAW_CELLS = (
     ("power8", "pipeline", PIPELINE_200),
     ("xeon", "data-parallel", SIDE_BY_SIDE),
@@ -436,6 +446,7 @@ def placed(
     settings: Mapping[str, float],
     software: str,
     seed: int,
+    cpus: int = 16,
 ) -> tuple[float, int, int]:
     """Return throughput over the last third of 100 periods, and threads and queues at the end."""
     run = run_of(
@@ -446,9 +457,9 @@ def placed(
         law=law,
         law_settings=tuple(settings.items()),
         minimum=2,
-        maximum=16,
+        maximum=cpus,
         machine="xeon",
-        cpus=16,
+        cpus=cpus,
         software=software,
         queue_capacity=64,
         duration_s=0.1 * period_ms,
@@ -587,6 +598,59 @@ def few(software: str) -> Iterator[str]:
             yield row(machine, words, *cells)
 
 
+def siblings(software: str) -> Iterator[str]:
+    """P17's mix of 1,000 operators on the Xeon, by what two hardware threads of a core pass."""
+    levels = (64, 80, 88, 128, 176)
+    yield from table_of("two threads of a core pass", levels)
+    sizes = MIX_100
+    for factor in (None, 1.2, 1.0):
+        constants = {} if factor is None else dict.fromkeys(free_smt("xeon"), factor)
+        constants |= {path: 1.0 for path in constants if path.endswith(".1")}
+        arms = [
+            fixed("mix", sizes, "xeon", software, threads, events=LONG, constants=constants)
+            for threads in levels
+        ]
+        words = "as estimated" if factor is None else f"{factor:g} times as much as one"
+        yield row(words, *map(throughput, arms))
+
+
+def pipelines(software: str) -> Iterator[str]:
+    """P17's law in its pipeline of 1,000 operators at cost 1, in periods of 100 ms."""
+    yield "| machine | highest level | level at the end | changes | throughput at the end |"
+    yield "|---|---|---|---|---|"
+    for machine in ALL_THREADS:
+        cell = ("pipeline", PIPELINE_1000, machine, software, 64, 100, 30)
+        ends = [adapted(*cell, seed) for seed in SEEDS]
+        yield row(
+            machine,
+            listed([end.highest for end in ends]),
+            listed([end.level for end in ends]),
+            listed([end.changes for end in ends]),
+            ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+        )
+
+
+def vwap_laws(software: str) -> Iterator[str]:
+    """VWAP by law, in periods of 4 ms, over the last third of 100."""
+    yield "| CPUs | law | throughput at the end | threads | queues |"
+    yield "|---:|---|---|---|---|"
+    for cpus in (4, 16, 88):
+        for words, model, law in (
+            ("all queues, IBM's", "dynamic", "streams"),
+            ("IBM's", "multilevel", "streams"),
+            ("as printed", "multilevel", "middleware19"),
+        ):
+            cell = ("vwap", {}, model, law, 4, {}, software)
+            ends = [placed(*cell, seed, cpus) for seed in SEEDS_OF_LAWS]
+            yield row(
+                str(cpus),
+                words,
+                listed([round(rate / 1000) for rate, _, _ in ends]),
+                listed([threads for _, threads, _ in ends]),
+                listed([queues for _, _, queues in ends]),
+            )
+
+
 def kernel(software: str) -> Iterator[str]:
     """Kernel's share of the CPU time of dedicated on Power8, side by side at 10,000 FLOP."""
     yield "| constants | throughput | share of the kernel |"
@@ -651,6 +715,9 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "vwap": (vwap, "millrace"),
     "adaptation": (adaptation, "millrace"),
     "few": (few, "streams-4.2"),
+    "siblings": (siblings, "streams-4.2"),
+    "pipelines": (pipelines, "streams-4.2"),
+    "vwap-laws": (vwap_laws, "millrace"),
     "kernel": (kernel, "streams-4.2"),
     "latencies": (latencies, "millrace"),
 }
@@ -822,7 +889,7 @@ def ranged(values: Sequence[float], form: str) -> str:
 def table_of(*columns: str | Sequence[int]) -> Iterator[str]:
     """Yield the head of a table whose last columns are numbers of threads."""
     *words, levels = columns
-    yield row(*words, *(f"{level} threads" for level in levels))
+    yield row(*words, *(f"{level} thread{'s' * (level > 1)}" for level in levels))
     yield f"|{'---|' * len(words)}{'---:|' * len(levels)}"
 
 
