@@ -300,24 +300,6 @@ def free_smt(machine: str) -> dict[str, float]:
     }
 
 
-def laws(software: str) -> Iterator[str]:
-    """Cells of P17's Figures 9 and 10 under three laws, in periods of 50 ms."""
-    yield "| machine | graph | cost | law | level at the end | throughput at the end |"
-    yield "|---|---|---:|---|---|---|"
-    for machine, name, sizes in LAW_CELLS:
-        for law in ("streams", "pldi17", "millrace"):
-            cell = (name, sizes, machine, software, 64, 50, 40)
-            ends = [adapted(*cell, seed, None, law) for seed in SEEDS]
-            yield row(
-                machine,
-                name,
-                f"{sizes['cost']:,}",
-                law,
-                listed([end.level for end in ends]),
-                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
-            )
-
-
 def stalls(software: str) -> Iterator[str]:
     """Operators of 10,000 FLOP side by side on Power8, by threads and the length of queues."""
     yield "| threads | queues hold | throughput | longest time without a tuple sent [ms] |"
@@ -536,7 +518,6 @@ def adaptation(software: str) -> Iterator[str]:
         (chain, {"operators": 2, "busy": 60}, "cstream", 18, 0.7, 0.75),
         ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.9, 0.9),
         ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.9, 0.95),
-        ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.95, 0.99),
     ):
         ends = []
         for seed in SEEDS_OF_LAWS:
@@ -651,6 +632,44 @@ def vwap_laws(software: str) -> Iterator[str]:
             )
 
 
+def load(software: str) -> Iterator[str]:
+    """Threads of dedicated that run or wait for a CPU, by operators and the length of queues."""
+    yield "| machine | operators | queues hold | throughput | threads | switches in a ms |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for machine in ALL_THREADS:
+        for number, capacity in ((200, 64), (200, 1000), (1000, 64), (1000, 1000)):
+            sizes = {"operators": number, "cost": 1}
+            arm = fixed("pipeline", sizes, machine, software, "dedicated", capacity, LONG)
+            yield row(
+                machine,
+                f"{number:,}",
+                f"{capacity:,}",
+                throughput(arm),
+                ranged([each["simulation"]["load"] for each in arm], "{:,.0f}"),
+                ranged(
+                    [each["context_switches"] / each["duration_s"] / 1000 for each in arm],
+                    "{:,.0f}",
+                ),
+            )
+
+
+def width(software: str) -> Iterator[str]:
+    """Throughput of operators side by side with 4 threads under max_queue_length, by number."""
+    yield "| a merge, a turn take | 4 operators | 12 | 20 |"
+    yield "|---|---:|---:|---:|"
+    slow = costing(software, "merge_tuple", 15)
+    for words, constants in (
+        ("as estimated", {}),
+        ("15 µs, as estimated", slow),
+        ("as estimated, 100 µs", costing(software, "coroutine_turn", 100)),
+    ):
+        runs = [
+            coroutines(software, "replicated", side_by_side(each), 4, "max_queue_length", constants)
+            for each in (4, 12, 20)
+        ]
+        yield row(words, *map(throughput, runs))
+
+
 def kernel(software: str) -> Iterator[str]:
     """Kernel's share of the CPU time of dedicated on Power8, side by side at 10,000 FLOP."""
     yield "| constants | throughput | share of the kernel |"
@@ -706,7 +725,6 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "periods": (periods, "streams-4.2"),
     "settling": (settling, "streams-4.2"),
     "history": (history, "streams-4.2"),
-    "laws": (laws, "streams-4.2"),
     "stalls": (stalls, "streams-4.2"),
     "sink": (sink, "streams-4.2"),
     "sink-law": (sink_law, "streams-4.2"),
@@ -718,6 +736,8 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "siblings": (siblings, "streams-4.2"),
     "pipelines": (pipelines, "streams-4.2"),
     "vwap-laws": (vwap_laws, "millrace"),
+    "load": (load, "streams-4.2"),
+    "width": (width, "millrace"),
     "kernel": (kernel, "streams-4.2"),
     "latencies": (latencies, "millrace"),
 }
@@ -746,7 +766,6 @@ def law_samples(
     periods: int,
     seed: int,
     constants: Mapping[str, float] | None = None,
-    law: str = "streams",
 ) -> list[dict[str, Any]]:
     """Return the samples of an elastic run, one a period, from its beginning."""
     run = run_of(
@@ -754,7 +773,7 @@ def law_samples(
         sizes,
         "dynamic",
         elastic=True,
-        law=law,
+        law="streams",
         machine=machine,
         software=software,
         queue_capacity=capacity,
