@@ -503,51 +503,95 @@ def vwap(software: str) -> Iterator[str]:
 
 
 def adaptation(software: str) -> Iterator[str]:
-    """C-Stream's law by its thresholds and what its source can send."""
-    yield "| graph | source [µs] | U_l | U_h | threads at the end | replicas at the end |"
+    """C-Stream's law in chains by its thresholds and what the source can send."""
+    yield "| busy operators | source [µs] | U_l | U_h | threads at the end | replicas at the end |"
     yield "|---|---:|---:|---:|---|---|"
-    chain = "chain"
-    for graph, sizes, law, source, low, high in (
-        (chain, {"operators": 1, "busy": 80}, "cstream", 18, 0.9, 0.95),
-        (chain, {"operators": 1, "busy": 80}, "cstream", 16, 0.9, 0.95),
-        (chain, {"operators": 1, "busy": 80}, "cstream", 18, 0.8, 0.85),
-        (chain, {"operators": 1, "busy": 80}, "cstream", 18, 0.7, 0.75),
-        (chain, {"operators": 2, "busy": 60}, "cstream", 18, 0.9, 0.95),
-        (chain, {"operators": 2, "busy": 60}, "cstream", 16, 0.9, 0.95),
-        (chain, {"operators": 2, "busy": 60}, "cstream", 18, 0.8, 0.85),
-        (chain, {"operators": 2, "busy": 60}, "cstream", 18, 0.7, 0.75),
-        ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.9, 0.9),
-        ("replicated", {"width": 12, "busy": 100}, "utilisation", None, 0.9, 0.95),
-    ):
-        ends = []
-        for seed in SEEDS_OF_LAWS:
-            run = run_of(
-                graph,
-                sizes | ({"read": source} if source else {}),
-                "coroutine",
-                elastic=True,
-                law=law,
-                law_settings=(("low", low), ("high", high)),
-                policy="random",
-                maximum=12,
-                machine="cstream",
-                software=software,
-                queue_capacity=100,
-                duration_s=3.0,
-                period_s=0.05,
-                warmup=0.0,
-                seed=seed,
+    for operators, busy in ((1, 80), (2, 60)):
+        for source, low, high in (
+            (18, 0.9, 0.95),
+            (16, 0.9, 0.95),
+            (18, 0.8, 0.85),
+            (18, 0.7, 0.75),
+        ):
+            sizes = {"operators": operators, "busy": busy, "read": source}
+            ends = [
+                utilised("chain", sizes, "cstream", low, high, software, seed)
+                for seed in SEEDS_OF_LAWS
+            ]
+            replicas = [max(end["replicas"].values(), default=1) for end in ends]
+            yield row(
+                f"{operators} of {busy} µs",
+                str(source),
+                f"{low:g}",
+                f"{high:g}",
+                listed([end["threads_active"] for end in ends]),
+                listed(replicas),
             )
-            ends.append(run_once(run)["samples"][-1])
-        replicas = [max(end["replicas"].values(), default=1) for end in ends]
+
+
+def thresholds(software: str) -> Iterator[str]:
+    """C-Stream's law for 12 operators side by side, by what a merge and a turn take."""
+    yield "| a merge, a turn take | threads, U_h = 0.90 | U_h = 0.95 | U, U_h = 0.90 | U_h = 0.95 |"
+    yield "|---|---|---|---|---|"
+    for words, constants in (
+        ("as estimated", {}),
+        ("10 µs, as estimated", costing(software, "merge_tuple", 10)),
+        ("15 µs, as estimated", costing(software, "merge_tuple", 15)),
+        ("as estimated, 100 µs", costing(software, "coroutine_turn", 100)),
+    ):
+        cells = [
+            [
+                utilised(
+                    "replicated",
+                    side_by_side(12),
+                    "utilisation",
+                    0.9,
+                    high,
+                    software,
+                    seed,
+                    constants,
+                )
+                for seed in SEEDS_OF_LAWS
+            ]
+            for high in (0.9, 0.95)
+        ]
         yield row(
-            graph,
-            str(source or "-"),
-            f"{low:g}",
-            f"{high:g}",
-            listed([end["threads_active"] for end in ends]),
-            listed(replicas),
+            words,
+            *(listed([end["threads_active"] for end in cell]) for cell in cells),
+            *(ranged([end["utilisation"] for end in cell], "{:.2f}") for cell in cells),
         )
+
+
+def utilised(
+    graph: str,
+    sizes: Mapping[str, int],
+    law: str,
+    low: float,
+    high: float,
+    software: str,
+    seed: int,
+    constants: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """Return the last of 60 samples of co-routines on C-Stream's machine under a law."""
+    run = run_of(
+        graph,
+        sizes,
+        "coroutine",
+        elastic=True,
+        law=law,
+        law_settings=(("low", low), ("high", high)),
+        policy="random",
+        maximum=12,
+        machine="cstream",
+        software=software,
+        queue_capacity=100,
+        duration_s=3.0,
+        period_s=0.05,
+        warmup=0.0,
+        seed=seed,
+        constants=constants or {},
+    )
+    return run_once(run)["samples"][-1]
 
 
 def few(software: str) -> Iterator[str]:
@@ -593,6 +637,20 @@ def siblings(software: str) -> Iterator[str]:
         ]
         words = "as estimated" if factor is None else f"{factor:g} times as much as one"
         yield row(words, *map(throughput, arms))
+
+
+def siblings_law(software: str) -> Iterator[str]:
+    """Levels of P17's law there, if two hardware threads of a core pass as much as one."""
+    yield "| highest level | level at the end | throughput at the end |"
+    yield "|---|---|---|"
+    constants = dict.fromkeys(free_smt("xeon"), 1.0)
+    cell = ("mix", MIX_100, "xeon", software, 64, 15, 40)
+    ends = [adapted(*cell, seed, constants) for seed in SEEDS]
+    yield row(
+        listed([end.highest for end in ends]),
+        listed([end.level for end in ends]),
+        ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+    )
 
 
 def pipelines(software: str) -> Iterator[str]:
@@ -732,8 +790,10 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "placing": (placing, "streams-4.2"),
     "vwap": (vwap, "millrace"),
     "adaptation": (adaptation, "millrace"),
+    "thresholds": (thresholds, "millrace"),
     "few": (few, "streams-4.2"),
     "siblings": (siblings, "streams-4.2"),
+    "siblings-law": (siblings_law, "streams-4.2"),
     "pipelines": (pipelines, "streams-4.2"),
     "vwap-laws": (vwap_laws, "millrace"),
     "load": (load, "streams-4.2"),
