@@ -317,7 +317,7 @@ def stalls(software: str) -> Iterator[str]:
             silences.append(silence(run_once(run)["samples"]))
         yield row(
             str(threads),
-            str(capacity),
+            f"{capacity:,}",
             throughput(arm),
             ranged([1000 * each for each in silences], "{:,.0f}"),
         )
@@ -467,7 +467,7 @@ def vwap_by_hand() -> Graph:
 
 def vwap(software: str) -> Iterator[str]:
     """VWAP on 16 CPUs by the cost of its parser, the source's included, with a profile of today."""
-    yield "| parser and source cost | manual | by hand | 2 threads | 4 | 8 |"
+    yield "| parser and source cost | manual | by hand | 2 threads | 4 threads | 8 threads |"
     yield "|---|---:|---:|---:|---:|---:|"
     found = profile(vwap_graph())
     names = list(vwap_graph().operators)
