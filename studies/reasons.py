@@ -31,6 +31,7 @@ POLICIES = ("random", "max_queue_length", "min_latency", "least_recently_run", "
 TREE = {"depth": 6, "branching": 2, "busy": 100}
 SEEDS = (0, 1)
 SEEDS_OF_LAWS = (0, 1, 2)
+SEEDS_OF_PIPELINES = {"xeon": (0, 1), "power8": (0, 1, 2, 3)}
 EVENTS = 5_000_000  # at most, of a run of co-routines, as in the quick figures
 MEDIUM, LONG = 20_000_000, 100_000_000  # at most, of a run of P17's graphs
 ALL_THREADS = {"xeon": 176, "power8": 184}
@@ -190,6 +191,19 @@ def operators(software: str) -> Iterator[str]:
             yield row(
                 machine, f"{number:,}", f"{cost:,}", f"{capacity:,}", *map(throughput, arms), load
             )
+
+
+def more_levels(software: str) -> Iterator[str]:
+    """P17's pipelines of 1,000 operators by machine and cost, with more numbers of threads."""
+    yield from table_of("machine", "cost", (128, 160))
+    for machine in ALL_THREADS:
+        for cost in (1, 1000):
+            sizes = PIPELINE_1000 | {"cost": cost}
+            arms = [
+                fixed("pipeline", sizes, machine, software, threads, events=LONG)
+                for threads in (128, 160)
+            ]
+            yield row(machine, f"{cost:,}", *map(throughput, arms))
 
 
 def mix(software: str) -> Iterator[str]:
@@ -659,7 +673,7 @@ def pipelines(software: str) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for machine in ALL_THREADS:
         cell = ("pipeline", PIPELINE_1000, machine, software, 64, 50, 24)
-        ends = [adapted(*cell, seed) for seed in SEEDS]
+        ends = [adapted(*cell, seed) for seed in SEEDS_OF_PIPELINES[machine]]
         yield row(
             machine,
             listed([end.highest for end in ends]),
@@ -779,6 +793,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "buffers": (buffers, "cstream"),
     "balance": (balance, "streams-4.2"),
     "operators": (operators, "streams-4.2"),
+    "more-levels": (more_levels, "streams-4.2"),
     "mix": (mix, "streams-4.2"),
     "periods": (periods, "streams-4.2"),
     "settling": (settling, "streams-4.2"),
