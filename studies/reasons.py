@@ -1001,7 +1001,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.list or given.experiment is None:
         for name, (experiment, _) in EXPERIMENTS.items():
-            print(f"{name:10}{(experiment.__doc__ or '').splitlines()[0]}")
+            print(f"{name:14}{(experiment.__doc__ or '').splitlines()[0]}")
         return
     experiment, software = EXPERIMENTS[given.experiment]
     for line in experiment(given.software or software):
