@@ -725,6 +725,24 @@ def load(software: str) -> Iterator[str]:
             )
 
 
+def switches(software: str) -> Iterator[str]:
+    """Context switches a virtual ms of P17's pipeline of 200 operators at cost 1 on the Xeon."""
+    yield "| dedicated | 64 threads | 160 threads | 176 threads |"
+    yield "|---:|---:|---:|---:|"
+    arms = [
+        fixed("pipeline", PIPELINE_200, "xeon", software, threads, events=MEDIUM)
+        for threads in ("dedicated", 64, 160, 176)
+    ]
+    yield row(
+        *(
+            ranged(
+                [each["context_switches"] / each["duration_s"] / 1000 for each in arm], "{:,.0f}"
+            )
+            for arm in arms
+        )
+    )
+
+
 def width(software: str) -> Iterator[str]:
     """Throughput of operators side by side with 4 threads under max_queue_length, by number."""
     yield "| a merge, a turn take | 4 operators | 12 | 20 |"
@@ -812,6 +830,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "pipelines": (pipelines, "streams-4.2"),
     "vwap-laws": (vwap_laws, "millrace"),
     "load": (load, "streams-4.2"),
+    "switches": (switches, "streams-4.2"),
     "width": (width, "millrace"),
     "kernel": (kernel, "streams-4.2"),
     "latencies": (latencies, "millrace"),
