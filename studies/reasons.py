@@ -12,16 +12,64 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import topologies
+from harness.graph import Graph
+from harness.machines.machine import load_machine
+from harness.measurement.profiling import profile, save_profile
 from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
+from studies import sink_lock
 
 POLICIES = ("random", "max_queue_length", "min_latency", "least_recently_run", "max_running_time")
 TREE = {"depth": 6, "branching": 2, "busy": 100}
 SEEDS = (0, 1)
+SEEDS_OF_LAWS = (0, 1, 2)
+SEEDS_OF_PIPELINES = {"xeon": (0, 1), "power8": (0, 1, 2, 3)}
+EVENTS = 5_000_000  # at most, of a run of co-routines, as in the quick figures
+MEDIUM, LONG = 20_000_000, 100_000_000  # at most, of a run of P17's graphs
+ALL_THREADS = {"xeon": 176, "power8": 184}
+PIPELINE_200 = {"operators": 200, "cost": 1}
+PIPELINE_1000 = {"operators": 1000, "cost": 1}
+SIDE_BY_SIDE = {"width": 1000, "cost": 10_000}
+MIX_10 = {"width": 10, "depth": 10}
+MIX_100 = {"width": 10, "depth": 100, "cost": 1000}
+MIXES = (
+    (10, 1, 64),
+    (10, 1, 1000),
+    (10, 1000, 64),
+    (10, 1000, 8),
+    (100, 1, 64),
+    (100, 1000, 64),
+    (100, 1000, 8),
+)
+"""Depths, costs and lengths of queues."""
+
+LAW_CELLS = (
+    ("power8", "pipeline", PIPELINE_200),
+    ("xeon", "data-parallel", SIDE_BY_SIDE),
+    ("power8", "data-parallel", SIDE_BY_SIDE),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}),
+    ("power8", "mix", MIX_10 | {"cost": 1}),
+)
+"""Cells of P17's Figures 9 and 10 in the quick size."""
+
+TRACES = (
+    ("xeon", "pipeline", PIPELINE_1000),
+    ("power8", "pipeline", PIPELINE_1000),
+    ("xeon", "data-parallel", SIDE_BY_SIDE),
+    ("power8", "data-parallel", {"width": 1000, "cost": 100_000}),
+    ("xeon", "mix", MIX_100),
+    ("power8", "mix", MIX_100),
+)
+"""Cells of P17's Figure 11."""
+
 REFERENCE_OVER_CSTREAM = {"cstream": 0.66, "millrace": 0.242}
 """Time of a step on the core that a software's costs are given for, over that on C-Stream's machine
 (clock x ipc of config/software and config/machines/cstream.yaml).
@@ -78,10 +126,10 @@ def buffers(software: str) -> Iterator[str]:
 
 
 def balance(software: str) -> Iterator[str]:
-    """Ports of ElasticLoadBalance on 16 CPUs in the last third of runs, by period and tolerance."""
-    yield "| cost | period | tolerance | mean ports | periods that change them |"
-    yield "|---:|---:|---:|---|---|"
-    for cost in (1000, 10_000):
+    """Ports of ElasticLoadBalance in the last third of runs, by CPUs, period and tolerance."""
+    yield "| CPUs | cost | period | tolerance | highest level | mean of the last third | changes |"
+    yield "|---:|---:|---:|---:|---|---|---|"
+    for cpus, cost in ((16, 1000), (16, 10_000), (4, 10_000)):
         for period_ms, tolerance, periods in ((2, 5, 120), (2, 20, 120), (20, 5, 60)):
             parameters = {
                 "workers": 32,
@@ -90,14 +138,14 @@ def balance(software: str) -> Iterator[str]:
                 "period": period_ms,
                 "tolerance": tolerance,
             }
-            ends = []
-            for seed in (1, 2):
+            runs = []
+            for seed in (1, 2, 3):
                 run = run_of(
                     "load-balance",
                     parameters,
                     "manual",
                     machine="xeon",
-                    cpus=16,
+                    cpus=cpus,
                     software=software,
                     duration_s=periods * period_ms / 1000,
                     period_s=period_ms / 1000,
@@ -105,47 +153,656 @@ def balance(software: str) -> Iterator[str]:
                     seed=seed,
                 )
                 seen = [sample["balancers"] for sample in run_once(run)["samples"]]
-                levels = [each[0]["active"] for each in seen if each]
-                ends.append(levels[2 * len(levels) // 3 :])
+                runs.append([each[0]["active"] for each in seen if each])
+            ends = [levels[2 * len(levels) // 3 :] for levels in runs]
             changes = [fmean(one != other for one, other in pairwise(end)) for end in ends]
             yield row(
+                str(cpus),
                 f"{cost:,}",
                 f"{period_ms} ms",
                 f"{tolerance} %",
+                ranged([max(levels) for levels in runs], "{:d}"),
                 ranged([fmean(end) for end in ends], "{:.1f}"),
                 ranged(changes, "{:.2f}"),
             )
 
 
-def queues(software: str) -> Iterator[str]:
-    """Throughput of P17's pipeline at cost 1 on the Xeon, by operators and the length of queues."""
-    yield "| operators | queues hold | dedicated | 64 threads | 176 threads |"
-    yield "|---:|---:|---:|---:|---:|"
-    for operators, seeds, events in (
-        (200, SEEDS, (12_000_000, 8_000_000)),
-        (1000, SEEDS[:1], (25_000_000, 15_000_000)),
-    ):
-        for capacity in (64, 1000):
-            cells = []
-            for threads in (None, 64, 176):
-                records = [
-                    run_once(
-                        run_of(
-                            "pipeline",
-                            {"operators": operators, "cost": 1},
-                            "dynamic" if threads else "dedicated",
-                            machine="xeon",
-                            software=software,
-                            events=events[1 if threads else 0],
-                            queue_capacity=capacity,
-                            seed=seed,
-                            **({"threads": threads} if threads else {}),
-                        )
-                    )
-                    for seed in seeds
+def operators(software: str) -> Iterator[str]:
+    """P17's pipelines by machine, number of operators, cost, and length of the queues."""
+    yield (
+        "| machine | operators | cost | queues hold | manual | dedicated | 64 threads | all CPUs "
+        "| load of dedicated |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for machine in ALL_THREADS:
+        for number, cost, capacity in (
+            (200, 1, 64),
+            (200, 1, 1000),
+            (200, 1000, 64),
+            (1000, 1, 64),
+            (1000, 1000, 64),
+        ):
+            graph = ("pipeline", {"operators": number, "cost": cost})
+            arms = [
+                fixed(*graph, machine, software, threads, capacity=capacity, events=LONG)
+                for threads in ("manual", "dedicated", 64, ALL_THREADS[machine])
+            ]
+            load = ranged([each["simulation"]["load"] for each in arms[1]], "{:,.0f}")
+            yield row(
+                machine, f"{number:,}", f"{cost:,}", f"{capacity:,}", *map(throughput, arms), load
+            )
+
+
+def more_levels(software: str) -> Iterator[str]:
+    """P17's pipelines of 1,000 operators by machine and cost, with more numbers of threads."""
+    yield from table_of("machine", "cost", (128, 160))
+    for machine in ALL_THREADS:
+        for cost in (1, 1000):
+            sizes = PIPELINE_1000 | {"cost": cost}
+            arms = [
+                fixed("pipeline", sizes, machine, software, threads, events=LONG)
+                for threads in (128, 160)
+            ]
+            yield row(machine, f"{cost:,}", *map(throughput, arms))
+
+
+def mix(software: str) -> Iterator[str]:
+    """P17's mix by machine, depth, cost and the length of queues."""
+    yield (
+        "| machine | depth | cost | queues hold | manual | dedicated | 16 threads | 64 threads "
+        "| all CPUs |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for machine in ALL_THREADS:
+        for depth, cost, capacity in MIXES:
+            graph = ("mix", {"width": 10, "depth": depth, "cost": cost})
+            arms = [
+                fixed(*graph, machine, software, threads, capacity, LONG)
+                for threads in ("manual", "dedicated", 16, 64, ALL_THREADS[machine])
+            ]
+            words = (f"{depth:,}", f"{cost:,}", f"{capacity:,}")
+            yield row(machine, *words, *map(throughput, arms))
+
+
+def periods(software: str) -> Iterator[str]:
+    """P17's law by the length of its periods and of the queues, from half-full queues on."""
+    yield (
+        "| machine | graph | cost | queues hold | period | highest level | level at the end "
+        "| throughput at the end |"
+    )
+    yield "|---|---|---:|---:|---:|---|---|---|"
+    for machine, name, sizes in LAW_CELLS:
+        for capacity, period_ms, number in ((64, 10, 60), (8, 10, 60), (64, 50, 40)):
+            ends = [
+                adapted(name, sizes, machine, software, capacity, period_ms, number, seed)
+                for seed in SEEDS_OF_LAWS
+            ]
+            yield row(
+                machine,
+                name,
+                f"{sizes['cost']:,}",
+                str(capacity),
+                f"{period_ms} ms",
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            )
+
+
+def settling(software: str) -> Iterator[str]:
+    """P17's law in the cells of its Figure 11, by the length of queues."""
+    yield "| machine | graph | cost | queues hold | highest level | level at the end | changes |"
+    yield "|---|---|---:|---:|---|---|---|"
+    for machine, name, sizes in TRACES:
+        for capacity in (64, 8):
+            ends = [
+                adapted(name, sizes, machine, software, capacity, 15, 40, seed)
+                for seed in SEEDS_OF_LAWS
+            ]
+            yield row(
+                machine,
+                name,
+                f"{sizes['cost']:,}",
+                str(capacity),
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                listed([end.changes for end in ends]),
+            )
+
+
+def history(software: str) -> Iterator[str]:
+    """Throughput of a level of P17's mix at once, and where the law comes back to it from above."""
+    yield "| machine | cost | level | hardware threads | at once | on the way up | from above |"
+    yield "|---|---:|---:|---|---:|---:|---:|"
+    for machine, cost, level in (("xeon", 1000, 64), ("power8", 1, 16), ("power8", 1000, 64)):
+        sizes = MIX_10 | {"cost": cost}
+        for words, constants in (("as estimated", {}), ("as fast as cores", free_smt(machine))):
+            at_once = fixed(
+                "mix", sizes, machine, software, level, events=MEDIUM, constants=constants
+            )
+            up, down = [], []
+            for seed in SEEDS:
+                cell = ("mix", sizes, machine, software, 64, 10, 40, seed, constants)
+                samples = law_samples(*cell)
+                levels = [each["threads_active"] for each in samples]
+                rates = [each["sink_tuples_per_s"] / 1000 for each in samples]
+                top = next(at for at, each in enumerate(levels) if each > level)
+                up.append(rates[top - 1])
+                down += [
+                    rate
+                    for rate, each in zip(rates[top:], levels[top:], strict=True)
+                    if each == level
                 ]
-                cells.append(throughput(records))
-            yield row(f"{operators:,}", f"{capacity:,}", *cells)
+            back = ranged(down, "{:,.0f}") if down else "never there"
+            yield row(
+                machine,
+                f"{cost:,}",
+                str(level),
+                words,
+                throughput(at_once),
+                ranged(up, "{:,.0f}"),
+                back,
+            )
+
+
+def free_smt(machine: str) -> dict[str, float]:
+    """Return constants with which hardware threads of a core do not slow each other down."""
+    return {
+        path: float(path.split(".")[-1])
+        for path in load_machine(machine).constants
+        if path.startswith("core.smt_")
+    }
+
+
+def stalls(software: str) -> Iterator[str]:
+    """Operators of 10,000 FLOP side by side on Power8, by threads and the length of queues."""
+    yield "| threads | queues hold | throughput | longest time without a tuple sent [ms] |"
+    yield "|---:|---:|---:|---|"
+    for threads, capacity in ((64, 8), (64, 64), (184, 8), (184, 64), (184, 256), (184, 1000)):
+        options = {"threads": threads, "queue_capacity": capacity}
+        place = {"machine": "power8", "software": software}
+        arm = fixed("data-parallel", SIDE_BY_SIDE, *place.values(), threads, capacity, MEDIUM)
+        times = {"duration_s": 0.3, "period_s": 0.005, "warmup": 0.0}
+        silences = []
+        for seed in SEEDS:
+            run = run_of(
+                "data-parallel", SIDE_BY_SIDE, "dynamic", **options, **place, **times, seed=seed
+            )
+            silences.append(silence(run_once(run)["samples"]))
+        yield row(
+            str(threads),
+            f"{capacity:,}",
+            throughput(arm),
+            ranged([1000 * each for each in silences], "{:,.0f}"),
+        )
+
+
+def contended(machine: str) -> dict[str, float]:
+    """Return a machine's times of contended atomic operations, at the dear ends of their ranges."""
+    return {
+        path: each.high
+        for path, each in load_machine(machine).constants.items()
+        if path.startswith(("atomic.contended", "atomic.cas_factor")) and each.high
+    }
+
+
+def sink(software: str) -> Iterator[str]:
+    """Operators of 10,000 FLOP side by side, by threads and by what a tuple takes at the sink."""
+    levels = (4, 8, 12, 16, 24, 32, 64)
+    yield f"| machine | at Snk | {levels[0]} threads | {' | '.join(map(str, levels[1:]))} |"
+    yield f"|---|---|{'---:|' * len(levels)}"
+    for machine in ALL_THREADS:
+        for words, constants, reading in (
+            ("as estimated", {}, "elided"),
+            ("atomics at the dear ends", contended(machine), "elided"),
+            ("a tuple takes 0.5 µs", {"cost.sink_tuple": 500}, "elided"),
+            ("a tuple takes 1 µs", {"cost.sink_tuple": 1000}, "elided"),
+            ("called, lock as estimated", {}, "by calls"),
+            ("called, lock takes 0.2 µs", {"cost.lock": 200}, "by calls"),
+            ("called, lock takes 1 µs", {"cost.lock": 1000}, "by calls"),
+        ):
+            cells = []
+            for threads in levels:
+                run = sink_lock.run_for(machine, 10_000, threads, reading)
+                run = replace(run, constants=constants, events=MEDIUM)
+                cells.append(throughput([run_once(replace(run, seed=seed)) for seed in SEEDS]))
+            yield row(machine, words, *cells)
+
+
+def second(software: str) -> Iterator[str]:
+    """P17's pipeline of 200 operators at cost 1 with few threads, by the length of queues."""
+    yield from table_of("machine", "queues hold", (1, 2, 3, 4, 8))
+    for machine in ALL_THREADS:
+        for capacity in (8, 64, 256, 1000):
+            arms = [
+                fixed("pipeline", PIPELINE_200, machine, software, threads, capacity)
+                for threads in (1, 2, 3, 4, 8)
+            ]
+            yield row(machine, f"{capacity:,}", *map(throughput, arms))
+
+
+def sink_law(software: str) -> Iterator[str]:
+    """Levels at which P17's law ends side by side, by what a tuple takes at the sink."""
+    yield "| machine | at Snk | highest level | level at the end | throughput at the end |"
+    yield "|---|---|---|---|---|"
+    for machine in ALL_THREADS:
+        for words, constants in (
+            ("as estimated", {}),
+            ("a tuple takes 1 µs", {"cost.sink_tuple": 1000}),
+        ):
+            cell = ("data-parallel", SIDE_BY_SIDE, machine, software, 64, 50, 40)
+            ends = [adapted(*cell, seed, constants) for seed in SEEDS_OF_LAWS]
+            yield row(
+                machine,
+                words,
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            )
+
+
+def placing(software: str) -> Iterator[str]:
+    """M19's graphs of equal operators under three laws, by period and sensitivity."""
+    yield "| graph | cost | law | period | throughput at the end | threads | queues |"
+    yield "|---|---:|---|---:|---|---|---|"
+    bushy, line = {"payload": 1024}, {"operators": 100, "payload": 1024}
+    for graph, sizes in (
+        ("bushy", bushy | {"cost": 1}),
+        ("bushy", bushy | {"cost": 100}),
+        ("pipeline", line | {"cost": 100}),
+    ):
+        for words, model, law, period_ms, settings in (
+            ("all queues, IBM's", "dynamic", "streams", 20, {}),
+            ("IBM's", "multilevel", "streams", 20, {}),
+            ("as printed", "multilevel", "middleware19", 20, {}),
+            ("as printed", "multilevel", "middleware19", 5, {}),
+            ("as printed, s = 0", "multilevel", "middleware19", 20, {"sensitivity": 0.0}),
+        ):
+            ends = [
+                placed(graph, sizes, model, law, period_ms, settings, software, seed)
+                for seed in range(4)
+            ]
+            yield row(
+                graph,
+                str(sizes["cost"]),
+                words,
+                f"{period_ms} ms",
+                listed([round(rate / 1000) for rate, _, _ in ends]),
+                listed([threads for _, threads, _ in ends]),
+                listed([queues for _, _, queues in ends]),
+            )
+
+
+def placed(
+    graph: str,
+    sizes: Mapping[str, int],
+    model: str,
+    law: str,
+    period_ms: int,
+    settings: Mapping[str, float],
+    software: str,
+    seed: int,
+    cpus: int = 16,
+) -> tuple[float, int, int]:
+    """Return throughput over the last third of 100 periods, and threads and queues at the end."""
+    run = run_of(
+        graph,
+        sizes,
+        model,
+        elastic=True,
+        law=law,
+        law_settings=tuple(settings.items()),
+        minimum=2,
+        maximum=cpus,
+        machine="xeon",
+        cpus=cpus,
+        software=software,
+        queue_capacity=64,
+        duration_s=0.1 * period_ms,
+        period_s=period_ms / 1000,
+        warmup=0.0,
+        seed=seed,
+    )
+    samples = run_once(run)["samples"]
+    last = samples[-1]
+    rate = fmean(sample["sink_tuples_per_s"] for sample in samples[2 * len(samples) // 3 :])
+    return rate, last["threads_active"], last["queued_ports"]
+
+
+def vwap_graph() -> Graph:
+    """Return VWAP without threads placed by hand."""
+    return topologies.build("vwap", {"placement": "none"}, 0)[0]
+
+
+def vwap_by_hand() -> Graph:
+    """Return VWAP with threads placed by hand."""
+    return topologies.build("vwap", {"placement": "hand"}, 0)[0]
+
+
+def vwap(software: str) -> Iterator[str]:
+    """VWAP on 16 CPUs by the cost of its parser, the source's included, with a profile of today."""
+    yield "| parser and source cost | manual | by hand | 2 threads | 4 threads | 8 threads |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    found = profile(vwap_graph())
+    names = list(vwap_graph().operators)
+    for words, factor in (("as profiled", 1.0), ("half", 0.5), ("a quarter", 0.25)):
+        costs = [
+            cost * (factor if name in ("parse", "lines") else 1.0)
+            for name, cost in zip(names, found.cost_ns, strict=True)
+        ]
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "profile.json"
+            cells = []
+            for threads in ("manual", "by hand", 2, 4, 8):
+                of_hand = threads == "by hand"
+                graph = vwap_by_hand() if of_hand else vwap_graph()
+                changed = replace(found, cost_ns=tuple(costs))
+                save_profile(file, graph, "", changed)
+                dynamic = isinstance(threads, int)
+                run = run_of(
+                    "vwap",
+                    {},
+                    "dynamic" if dynamic else "manual",
+                    machine="xeon",
+                    cpus=16,
+                    software=software,
+                    events=MEDIUM,
+                    profile=str(file),
+                    **({"threads": threads, "queue_capacity": 64} if dynamic else {}),
+                )
+                function = "vwap_by_hand" if of_hand else "vwap_graph"
+                run = replace(run, graph_file=f"{__file__}:{function}")
+                cells.append(throughput([run_once(replace(run, seed=seed)) for seed in SEEDS]))
+        yield row(words, *cells)
+
+
+def adaptation(software: str) -> Iterator[str]:
+    """C-Stream's law in chains by its thresholds and what the source can send."""
+    yield "| busy operators | source [µs] | U_l | U_h | threads at the end | replicas at the end |"
+    yield "|---|---:|---:|---:|---|---|"
+    for operators, busy in ((1, 80), (2, 60)):
+        for source, low, high in (
+            (18, 0.9, 0.95),
+            (16, 0.9, 0.95),
+            (18, 0.8, 0.85),
+            (18, 0.7, 0.75),
+        ):
+            sizes = {"operators": operators, "busy": busy, "read": source}
+            ends = [
+                utilised("chain", sizes, "cstream", low, high, software, seed)
+                for seed in SEEDS_OF_LAWS
+            ]
+            replicas = [max(end["replicas"].values(), default=1) for end in ends]
+            yield row(
+                f"{operators} of {busy} µs",
+                str(source),
+                f"{low:g}",
+                f"{high:g}",
+                listed([end["threads_active"] for end in ends]),
+                listed(replicas),
+            )
+
+
+def thresholds(software: str) -> Iterator[str]:
+    """C-Stream's law for 12 operators side by side, by what a merge and a turn take."""
+    yield "| a merge, a turn take | threads, U_h = 0.90 | U_h = 0.95 | U, U_h = 0.90 | U_h = 0.95 |"
+    yield "|---|---|---|---|---|"
+    for words, constants in (
+        ("as estimated", {}),
+        ("10 µs, as estimated", costing(software, "merge_tuple", 10)),
+        ("15 µs, as estimated", costing(software, "merge_tuple", 15)),
+        ("as estimated, 100 µs", costing(software, "coroutine_turn", 100)),
+    ):
+        cells = [
+            [
+                utilised(
+                    "replicated",
+                    side_by_side(12),
+                    "utilisation",
+                    0.9,
+                    high,
+                    software,
+                    seed,
+                    constants,
+                )
+                for seed in SEEDS_OF_LAWS
+            ]
+            for high in (0.9, 0.95)
+        ]
+        yield row(
+            words,
+            *(listed([end["threads_active"] for end in cell]) for cell in cells),
+            *(ranged([end["utilisation"] for end in cell], "{:.2f}") for cell in cells),
+        )
+
+
+def utilised(
+    graph: str,
+    sizes: Mapping[str, int],
+    law: str,
+    low: float,
+    high: float,
+    software: str,
+    seed: int,
+    constants: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """Return the last of 60 samples of co-routines on C-Stream's machine under a law."""
+    run = run_of(
+        graph,
+        sizes,
+        "coroutine",
+        elastic=True,
+        law=law,
+        law_settings=(("low", low), ("high", high)),
+        policy="random",
+        maximum=12,
+        machine="cstream",
+        software=software,
+        queue_capacity=100,
+        duration_s=3.0,
+        period_s=0.05,
+        warmup=0.0,
+        seed=seed,
+        constants=constants or {},
+    )
+    return run_once(run)["samples"][-1]
+
+
+def few(software: str) -> Iterator[str]:
+    """Operators of cost 1 side by side, by threads and by what a tuple takes at the sink."""
+    levels = (1, 2, 4, 8, 16)
+    yield from table_of("machine", "at Snk", "manual", levels)
+    for machine in ALL_THREADS:
+        for words, constants, reading in (
+            ("as estimated", {}, "elided"),
+            ("a tuple takes 0.3 µs", {"cost.sink_tuple": 300}, "elided"),
+            ("a tuple takes 1 µs", {"cost.sink_tuple": 1000}, "elided"),
+            ("called under its lock", {}, "by calls"),
+        ):
+            runs = [sink_lock.run_for(machine, 1, threads, reading) for threads in levels]
+            manual = run_of(
+                "data-parallel",
+                {"width": 1000, "cost": 1},
+                "manual",
+                machine=machine,
+                software=software,
+                events=MEDIUM,
+            )
+            cells = [
+                throughput(
+                    [run_once(replace(run, constants=constants, seed=seed)) for seed in SEEDS]
+                )
+                for run in (manual, *runs)
+            ]
+            yield row(machine, words, *cells)
+
+
+def siblings(software: str) -> Iterator[str]:
+    """P17's mix of 1,000 operators on the Xeon, by what two hardware threads of a core pass."""
+    levels = (64, 80, 88, 128, 176)
+    yield from table_of("two threads of a core pass", levels)
+    sizes = MIX_100
+    for factor in (None, 1.2, 1.0):
+        constants = {} if factor is None else dict.fromkeys(free_smt("xeon"), factor)
+        constants |= {path: 1.0 for path in constants if path.endswith(".1")}
+        arms = [
+            fixed("mix", sizes, "xeon", software, threads, events=LONG, constants=constants)
+            for threads in levels
+        ]
+        words = "as estimated" if factor is None else f"{factor:g} times as much as one"
+        yield row(words, *map(throughput, arms))
+
+
+def siblings_law(software: str) -> Iterator[str]:
+    """Levels of P17's law there, if two hardware threads of a core pass as much as one."""
+    yield "| highest level | level at the end | throughput at the end |"
+    yield "|---|---|---|"
+    constants = dict.fromkeys(free_smt("xeon"), 1.0)
+    cell = ("mix", MIX_100, "xeon", software, 64, 15, 40)
+    ends = [adapted(*cell, seed, constants) for seed in SEEDS]
+    yield row(
+        listed([end.highest for end in ends]),
+        listed([end.level for end in ends]),
+        ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+    )
+
+
+def pipelines(software: str) -> Iterator[str]:
+    """P17's law in its pipeline of 1,000 operators at cost 1, in periods of 50 ms."""
+    yield "| machine | highest level | level at the end | changes | throughput at the end |"
+    yield "|---|---|---|---|---|"
+    for machine in ALL_THREADS:
+        cell = ("pipeline", PIPELINE_1000, machine, software, 64, 50, 24)
+        ends = [adapted(*cell, seed) for seed in SEEDS_OF_PIPELINES[machine]]
+        yield row(
+            machine,
+            listed([end.highest for end in ends]),
+            listed([end.level for end in ends]),
+            listed([end.changes for end in ends]),
+            ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+        )
+
+
+def vwap_laws(software: str) -> Iterator[str]:
+    """VWAP by law, in periods of 4 ms, over the last third of 100."""
+    yield "| CPUs | law | throughput at the end | threads | queues |"
+    yield "|---:|---|---|---|---|"
+    for cpus in (4, 16, 88):
+        for words, model, law in (
+            ("all queues, IBM's", "dynamic", "streams"),
+            ("IBM's", "multilevel", "streams"),
+            ("as printed", "multilevel", "middleware19"),
+        ):
+            cell = ("vwap", {}, model, law, 4, {}, software)
+            ends = [placed(*cell, seed, cpus) for seed in SEEDS_OF_LAWS]
+            yield row(
+                str(cpus),
+                words,
+                listed([round(rate / 1000) for rate, _, _ in ends]),
+                listed([threads for _, threads, _ in ends]),
+                listed([queues for _, _, queues in ends]),
+            )
+
+
+def load(software: str) -> Iterator[str]:
+    """Threads of dedicated that run or wait for a CPU, by operators and the length of queues."""
+    yield "| machine | operators | queues hold | throughput | threads | switches in a ms |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for machine in ALL_THREADS:
+        for number, capacity in ((200, 64), (200, 1000), (1000, 64), (1000, 1000)):
+            sizes = {"operators": number, "cost": 1}
+            arm = fixed("pipeline", sizes, machine, software, "dedicated", capacity, LONG)
+            yield row(
+                machine,
+                f"{number:,}",
+                f"{capacity:,}",
+                throughput(arm),
+                ranged([each["simulation"]["load"] for each in arm], "{:,.0f}"),
+                ranged(
+                    [each["context_switches"] / each["duration_s"] / 1000 for each in arm],
+                    "{:,.0f}",
+                ),
+            )
+
+
+def switches(software: str) -> Iterator[str]:
+    """Context switches a virtual ms of P17's pipeline of 200 operators at cost 1 on the Xeon."""
+    yield "| dedicated | 64 threads | 160 threads | 176 threads |"
+    yield "|---:|---:|---:|---:|"
+    arms = [
+        fixed("pipeline", PIPELINE_200, "xeon", software, threads, events=MEDIUM)
+        for threads in ("dedicated", 64, 160, 176)
+    ]
+    yield row(
+        *(
+            ranged(
+                [each["context_switches"] / each["duration_s"] / 1000 for each in arm], "{:,.0f}"
+            )
+            for arm in arms
+        )
+    )
+
+
+def width(software: str) -> Iterator[str]:
+    """Throughput of operators side by side with 4 threads under max_queue_length, by number."""
+    yield "| a merge, a turn take | 4 operators | 12 | 20 |"
+    yield "|---|---:|---:|---:|"
+    slow = costing(software, "merge_tuple", 15)
+    for words, constants in (
+        ("as estimated", {}),
+        ("15 µs, as estimated", slow),
+        ("as estimated, 100 µs", costing(software, "coroutine_turn", 100)),
+    ):
+        runs = [
+            coroutines(software, "replicated", side_by_side(each), 4, "max_queue_length", constants)
+            for each in (4, 12, 20)
+        ]
+        yield row(words, *map(throughput, runs))
+
+
+def kernel(software: str) -> Iterator[str]:
+    """Kernel's share of the CPU time of dedicated on Power8, side by side at 10,000 FLOP."""
+    yield "| constants | throughput | share of the kernel |"
+    yield "|---|---:|---|"
+    for words, constants in (
+        ("as estimated", {}),
+        ("hash buckets at the dear end", {"os.bucket_hold_us": 1.2, "os.bucket_waiter_ns": 180}),
+        ("a wake-up costs the waker 4 µs", {"os.wake_caller_us": 4.0}),
+        ("6 µs", {"os.wake_caller_us": 6.0}),
+    ):
+        arm = fixed(
+            "data-parallel",
+            SIDE_BY_SIDE,
+            "power8",
+            software,
+            "dedicated",
+            events=MEDIUM,
+            constants=constants,
+        )
+        shares = [each["kernel_seconds"] / each["cpu_seconds"] for each in arm]
+        yield row(words, throughput(arm), ranged(shares, "{:.2f}"))
+
+
+def latencies(software: str) -> Iterator[str]:
+    """Mean latency by policy with 4 threads, by graph and the length of buffers."""
+    yield from (
+        f"| graph | buffers hold | {' | '.join(POLICIES)} |",
+        f"|---|---:|{'---:|' * len(POLICIES)}",
+    )
+    chain = {"operators": 12, "busy": 100, "selectivity": 100}
+    graphs = (
+        ("chain", chain),
+        ("replicated", side_by_side(12)),
+        ("tree", TREE),
+        ("reverse-tree", TREE),
+    )
+    for graph, sizes in graphs:
+        for capacity in (10, 100, 1000):
+            runs = [
+                coroutines(software, graph, sizes, 4, policy, capacity=capacity)
+                for policy in POLICIES
+            ]
+            yield row(graph, f"{capacity:,}", *map(latency, runs))
 
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
@@ -153,9 +810,132 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "turns": (turns, "cstream"),
     "buffers": (buffers, "cstream"),
     "balance": (balance, "streams-4.2"),
-    "queues": (queues, "streams-4.2"),
+    "operators": (operators, "streams-4.2"),
+    "more-levels": (more_levels, "streams-4.2"),
+    "mix": (mix, "streams-4.2"),
+    "periods": (periods, "streams-4.2"),
+    "settling": (settling, "streams-4.2"),
+    "history": (history, "streams-4.2"),
+    "stalls": (stalls, "streams-4.2"),
+    "sink": (sink, "streams-4.2"),
+    "sink-law": (sink_law, "streams-4.2"),
+    "second": (second, "streams-4.2"),
+    "placing": (placing, "streams-4.2"),
+    "vwap": (vwap, "millrace"),
+    "adaptation": (adaptation, "millrace"),
+    "thresholds": (thresholds, "millrace"),
+    "few": (few, "streams-4.2"),
+    "siblings": (siblings, "streams-4.2"),
+    "siblings-law": (siblings_law, "streams-4.2"),
+    "pipelines": (pipelines, "streams-4.2"),
+    "vwap-laws": (vwap_laws, "millrace"),
+    "load": (load, "streams-4.2"),
+    "switches": (switches, "streams-4.2"),
+    "width": (width, "millrace"),
+    "kernel": (kernel, "streams-4.2"),
+    "latencies": (latencies, "millrace"),
 }
 """Experiments with the software whose costs they have unless another is asked for."""
+
+
+@dataclass(frozen=True)
+class End:
+    """Last third of a run with a law: its last level, how often that changed, the highest level of
+    the run, and the mean throughput [tuples/s].
+    """
+
+    highest: int
+    level: int
+    changes: int
+    rate: float
+
+
+def law_samples(
+    name: str,
+    sizes: Mapping[str, int],
+    machine: str,
+    software: str,
+    capacity: int,
+    period_ms: int,
+    periods: int,
+    seed: int,
+    constants: Mapping[str, float] | None = None,
+) -> list[dict[str, Any]]:
+    """Return the samples of an elastic run, one a period, from its beginning."""
+    run = run_of(
+        name,
+        sizes,
+        "dynamic",
+        elastic=True,
+        law="streams",
+        machine=machine,
+        software=software,
+        queue_capacity=capacity,
+        duration_s=periods * period_ms / 1000,
+        period_s=period_ms / 1000,
+        warmup=0.0,
+        seed=seed,
+        constants=constants or {},
+    )
+    return run_once(run)["samples"]
+
+
+def adapted(*cell: Any) -> End:
+    """Return the end of an elastic run; arguments as those of `law_samples`."""
+    samples = law_samples(*cell)
+    levels = [sample["threads_active"] for sample in samples]
+    start = 2 * len(levels) // 3
+    return End(
+        max(levels),
+        levels[-1],
+        sum(one != other for one, other in pairwise(levels[start:])),
+        fmean(sample["sink_tuples_per_s"] for sample in samples[start:]),
+    )
+
+
+def silence(samples: Sequence[Mapping[str, Any]]) -> float:
+    """Return the longest time without a tuple sent [s], by samples."""
+    longest = current = 0.0
+    for sample in samples:
+        current = 0.0 if sample["source_tuples_per_s"] else current + sample["elapsed_s"]
+        longest = max(longest, current)
+    return longest
+
+
+def fixed(
+    graph: str,
+    parameters: Mapping[str, int],
+    machine: str,
+    software: str,
+    threads: int | str,
+    capacity: int = 64,
+    events: int = LONG,
+    seeds: Sequence[int] = SEEDS,
+    constants: Mapping[str, float] | None = None,
+) -> list[dict[str, Any]]:
+    """Return records until runs are stationary, one for each seed; `threads`: of dynamic, or
+    another model.
+    """
+    options: dict[str, Any] = {} if threads == "manual" else {"queue_capacity": capacity}
+    model = threads if isinstance(threads, str) else "dynamic"
+    if model == "dynamic":
+        options["threads"] = threads
+    return [
+        run_once(
+            run_of(
+                graph,
+                parameters,
+                model,
+                machine=machine,
+                software=software,
+                events=events,
+                seed=seed,
+                constants=constants or {},
+                **options,
+            )
+        )
+        for seed in seeds
+    ]
 
 
 def side_by_side(width: int) -> dict[str, int]:
@@ -184,7 +964,7 @@ def coroutines(
                 threads=threads,
                 policy=policy,
                 queue_capacity=capacity,
-                events=100_000,
+                events=EVENTS,
                 constants=constants or {},
                 seed=seed,
             )
@@ -208,6 +988,11 @@ def latency(records: Sequence[Mapping[str, Any]]) -> str:
     return ranged([each["latency_ns"]["mean"] / 1e6 for each in records], "{:.0f}")
 
 
+def listed(values: Sequence[int]) -> str:
+    """Return numbers, one for each seed."""
+    return ", ".join(f"{value:,}" for value in values)
+
+
 def ranged(values: Sequence[float], form: str) -> str:
     """Return the least and the greatest of some numbers, or one if they look alike."""
     ends = dict.fromkeys(form.format(end) for end in (min(values), max(values)))
@@ -217,7 +1002,7 @@ def ranged(values: Sequence[float], form: str) -> str:
 def table_of(*columns: str | Sequence[int]) -> Iterator[str]:
     """Yield the head of a table whose last columns are numbers of threads."""
     *words, levels = columns
-    yield row(*words, *(f"{level} threads" for level in levels))
+    yield row(*words, *(f"{level} thread{'s' * (level > 1)}" for level in levels))
     yield f"|{'---|' * len(words)}{'---:|' * len(levels)}"
 
 
@@ -235,7 +1020,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.list or given.experiment is None:
         for name, (experiment, _) in EXPERIMENTS.items():
-            print(f"{name:10}{(experiment.__doc__ or '').splitlines()[0]}")
+            print(f"{name:14}{(experiment.__doc__ or '').splitlines()[0]}")
         return
     experiment, software = EXPERIMENTS[given.experiment]
     for line in experiment(given.software or software):

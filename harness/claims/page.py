@@ -122,12 +122,7 @@ def _result(result: Result) -> str:
         for each in result.outcomes
         if each.finding
     )
-    head = ["cell", "arm", "quantity", "value", "range", "runs"]
-    numbers = (
-        _table(head, [report.number_row(shown) for shown in result.shown], numbers_from=3)
-        if result.shown
-        else ""
-    )
+    numbers = _table(*report.number_table(result), numbers_from=3) if result.shown else ""
     return (
         f"<h3>{escape(result.machine)}: "
         f"{_badge(result.verdict, report.headline(result))}{beside}</h3>{why}"

@@ -50,10 +50,13 @@ together, at some points of a design. The verdict tells at how many of these poi
 no band for these numbers, as no constant was varied for them, or none that was varied matters to
 any of them. One number is above another if they differ by more than 2 %, or what a claim says
 instead. Latencies that differ by no more than half a bucket of their histogram, 3.1 %, leave
-it open."""
+it open. *How far off*: in claims about a size, the number over the limit that it is beyond."""
 
 HEADINGS = ("shapes reproduced", "sizes reproduced", "flips within the band", "never settled")
 """Headings of the last columns of the summary."""
+
+HOW_FAR = "how far off"
+"""Heading of the column with a number over the limit that it is beyond."""
 
 COLUMNS = (
     ClaimVerdict.REPRODUCED,
@@ -301,12 +304,13 @@ def _as_object(result: Result) -> dict[str, object]:
             else {"cell": each.where, "holds": None, "throughout": None, "missing": each.missing}
             for each in result.outcomes
         ],
-        "numbers": [_number_object(each) for each in result.shown],
+        "numbers": [_number_object(claim, each) for each in result.shown],
     }
 
 
-def _number_object(shown: Shown) -> dict[str, object]:
+def _number_object(claim: Claim, shown: Shown) -> dict[str, object]:
     reading = shown.reading
+    far = beyond(claim, shown) if claim.kind is ClaimKind.SIZE else None
     return {
         "cell": shown.cell,
         "arm": shown.arm,
@@ -316,6 +320,7 @@ def _number_object(shown: Shown) -> dict[str, object]:
         "low": reading.low,
         "high": reading.high if math.isfinite(reading.high) else None,
         "runs": reading.runs,
+        "times_the_limit": far.times if far and math.isfinite(far.times) else None,
     }
 
 
@@ -361,12 +366,64 @@ def _verdict_text(result: Result) -> str:
     text = "\n".join(parts)
     if not result.shown:
         return text
-    head = ["cell", "arm", "quantity", "value", "range", "runs"]
-    table = _table(head, [number_row(shown) for shown in result.shown], numbers_from=3)
+    table = _table(*number_table(result), numbers_from=3)
     return text + "\n\n" + "\n".join(f"  {line}" for line in table.splitlines())
 
 
-def number_row(shown: Shown) -> list[str]:
+def number_table(result: Result) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of the table of a verdict's numbers. Claims about a size have a column
+    that says how far off each number is.
+    """
+    head = ["cell", "arm", "quantity", "value", "range", "runs"]
+    rows = [_number_row(shown) for shown in result.shown]
+    if result.claim.kind is not ClaimKind.SIZE:
+        return head, rows
+    limits = [beyond(result.claim, shown) for shown in result.shown]
+    return [*head, HOW_FAR], [
+        [*row, _how_far(each)] for row, each in zip(rows, limits, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Limit that a number is beyond, and the number over it: of several runs the one that is
+    farthest off. Within the limits there is no limit, and `times` is 1.
+    """
+
+    limit: float | None
+    times: float
+
+
+def beyond(claim: Claim, shown: Shown) -> Beyond | None:
+    """Return how far a number of a claim about a size is beyond its limits. None if they are not
+    limits of this number, or are for each CPU, or the number is not known.
+    """
+    least, most = (getattr(claim.check, name, None) for name in ("at_least", "at_most"))
+    is_judged = shown.quantity == "ratio" or getattr(claim.check, "under", None) is None
+    per_cpu = getattr(claim.check, "per_cpu", False)
+    ends = [part.value for part in shown.reading.parts] or [shown.reading.value]
+    if not is_judged or per_cpu or shown.reading.is_open or not all(map(math.isfinite, ends)):
+        return None
+    found = [Beyond(least, min(ends) / least)] if least and min(ends) < least else []
+    if most is not None and max(ends) > most:
+        found.append(Beyond(most, max(ends) / most if most else math.inf))
+    return max(found, key=_factor, default=Beyond(None, 1.0))
+
+
+def _factor(each: Beyond) -> float:
+    """Return the factor by which a number is off, up or down."""
+    return each.times if each.times > 1 else 1 / each.times if each.times else math.inf
+
+
+def _how_far(found: Beyond | None) -> str:
+    if found is None:
+        return ""
+    if found.limit is None:
+        return "within"
+    return f"{number(found.times)} times {number(found.limit)}"
+
+
+def _number_row(shown: Shown) -> list[str]:
     """Return a number with its cell, arm, unit and range, for a table."""
     named = shown.quantity + (f" [{shown.unit}]" if shown.unit else "")
     reading = shown.reading

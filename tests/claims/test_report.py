@@ -13,10 +13,11 @@ import pytest
 from harness.claims import page, report
 from harness.claims.claim import Claim, Paper
 from harness.claims.evaluate import evaluate
-from harness.claims.evidence import Wanted
-from harness.claims.predicates import Best
+from harness.claims.evidence import Shown, Wanted
+from harness.claims.predicate import Term
+from harness.claims.predicates import Best, Ratio, Within
 from harness.claims.reading import RangedNumber, of_runs
-from tests.claims.made import FIG9, LOCAL, arm, cell_name, tables, throughput
+from tests.claims.made import FIG9, LOCAL, XEON, arm, cell_name, tables, throughput
 
 CELLS = tuple(
     Wanted(FIG9, {"topology": "pipeline", "cost": cost}, {"operators": "1000"})
@@ -248,6 +249,66 @@ def test_numbers_have_three_digits(value, text):
 )
 def test_a_range_says_what_it_is(reading, text):
     assert report.range_of(reading) == text
+
+
+def test_a_claim_about_a_size_says_how_far_off_its_ratio_is():
+    check = Ratio(Term("dedicated"), Term("manual"), at_least=4, at_most=5)
+    claim = replace(CLAIMS[0], machines=("xeon",), check=check, cells=CELLS[:1])
+    held = tables(throughput({cell_name(): [arm("dedicated", 20), arm("manual", 10)]}, XEON))
+    [result] = evaluate([claim], held)
+    head, rows = report.number_table(result)
+    assert head[-1] == "how far off"
+    assert {row[2]: row[-1] for row in rows} == {
+        "throughput [tuples/s]": "",
+        "ratio": "0.5 times 4",
+    }
+    numbers = report.document([result])["results"][0]["numbers"]
+    assert {each["quantity"]: each["times_the_limit"] for each in numbers} == {
+        "throughput": None,
+        "ratio": 0.5,
+    }
+    assert "how far off" in report.markdown([result])
+    assert "0.5 times 4" in page.html([result])
+
+
+def level(value: float, *ends: float) -> Shown:
+    """A level, or the levels of several runs from one end to the other."""
+    parts = tuple(RangedNumber(end, end, end) for end in ends)
+    return Shown("a cell", "elastic", "final level", "threads", RangedNumber(value, 1, 9, 3, parts))
+
+
+@pytest.mark.parametrize(
+    ("shown", "limit", "times"),
+    [
+        (level(8), None, 1),
+        (level(26), 13, 2),
+        (level(3), 6, 0.5),
+        (level(16, 6, 26), 13, 2),  # the worst run counts
+        (level(8, 3, 13), 6, 0.5),
+        (level(14, 2, 26), 6, 1 / 3),
+        (level(21, 3, 39), 13, 3),
+    ],
+)
+def test_a_number_beyond_a_limit_is_a_multiple_of_it(shown, limit, times):
+    claim = replace(CLAIMS[0], check=Within(("elastic",), "final_level", at_least=6, at_most=13))
+    assert report.beyond(claim, shown) == report.Beyond(limit, pytest.approx(times))
+
+
+def test_a_number_within_the_limits_and_one_above_zero_say_so():
+    assert report._how_far(report.Beyond(None, 1)) == "within"
+    claim = replace(CLAIMS[0], check=Within(("x",), "final_level", at_most=0))
+    assert report._how_far(report.beyond(claim, level(3))) == "∞ times 0"
+
+
+def test_a_limit_for_each_cpu_is_no_limit_of_the_number():
+    claim = replace(CLAIMS[0], check=Within(("x",), "load", at_least=2, per_cpu=True))
+    assert report.beyond(claim, level(1)) is None
+
+
+def test_an_open_number_is_not_off():
+    claim = replace(CLAIMS[0], check=Within(("x",), "final_level", at_least=2))
+    shown = replace(level(1), reading=RangedNumber(1, 1, math.inf, is_open=True))
+    assert report.beyond(claim, shown) is None
 
 
 def test_a_listing_has_a_line_a_claim():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pandas as pd
 import pytest
@@ -15,7 +16,18 @@ from harness.files.places import CODE, CONFIG
 from harness.plots.draw import draw
 from harness.plots.figures import FIGURES
 from harness.report.kept_study import STUDY, THROUGHPUT
-from studies.keep import GALLERY, MADE, keep, listed, made_of, minutes_of
+from studies.keep import (
+    GALLERY,
+    MADE,
+    VERDICTS,
+    Made,
+    keep,
+    keep_verdicts,
+    listed,
+    made_of,
+    made_of_bench,
+    minutes_of,
+)
 
 NAME = "crossover"
 FRONT = "front"  # picture of the README, a part of a kept figure (docs/reference/figures.md)
@@ -43,12 +55,40 @@ def test_a_single_run_counts_as_long_as_its_warm_up_and_window():
 
 
 def test_the_origin_counts_runs_and_names_commits_and_cpus_that_measured():
-    simulated = record(30, simulated=True, host={"cpus_allowed": 9, "cpu_model": "Not named"})
+    simulated = record(30, simulated=True, host={"cpus_allowed": 9, "cpu_model": "Another CPU"})
     blocks = [[record(0), record(10, settled=False)], [simulated]]
     made = made_of(None, blocks)
     assert (made.runs, made.settled) == (3, pytest.approx(2 / 3))
     assert (made.commit, made.cpus) == ("01234567", "2 x Invented CPU")
+    assert made.simulated_on == "9 x Another CPU"
     assert made.minutes == pytest.approx((20 + 3) / 60)
+
+
+def test_a_bench_has_the_rows_of_its_table_and_the_commit_of_the_checkout(monkeypatch):
+    monkeypatch.setattr("studies.keep.asked", lambda *_: "0123456789abcdef")
+    made = made_of_bench({"saso": pd.DataFrame({"law": ["a", "b", "c"]})})
+    assert made == Made(3, None, None, "01234567", "")
+
+
+def test_the_verdicts_of_kept_tables_are_a_page_and_data_and_the_list_links_them(tmp_path):
+    folder = tmp_path / "quick/pldi17_fig9"
+    folder.mkdir(parents=True)
+    shutil.copy(STUDY / "quick/pldi17_fig9/throughput.parquet", folder)
+    keep_verdicts("quick", tmp_path)
+    page, data = (tmp_path / "quick" / name for name in VERDICTS)
+    assert "### p17-5.1-dedicated-best" in page.read_text(encoding="utf-8")
+    results = json.loads(data.read_text(encoding="utf-8"))["results"]
+    judged = {each["id"] for each in results if each["verdict"] not in ("no data", "not testable")}
+    assert "p17-5.1-dedicated-best" in judged
+    assert not any(name.startswith("m19") for name in judged)
+    assert "by profile: [quick](quick/claims.md)." in listed(tmp_path)
+
+
+def test_tables_without_claims_give_no_verdicts(tmp_path):
+    (tmp_path / "quick/peers").mkdir(parents=True)
+    keep_verdicts("quick", tmp_path)
+    assert not (tmp_path / "quick" / VERDICTS[0]).exists()
+    assert "verdicts" not in listed(tmp_path)
 
 
 @pytest.fixture
@@ -79,7 +119,7 @@ def test_a_figure_is_kept_with_its_tables_its_picture_and_a_row_of_the_list(conf
     assert Image.open(tmp_path / "gallery" / f"{NAME}.png").size == (40, 30)
     blocks = len(list(config.experiment(NAME).blocks()))
     row = f"| `{NAME}` | quick | {2 * blocks} | 100% | {blocks * 12 / 60:.1f} | 01234567, 89abcdef "
-    assert row + "| 2 x Invented CPU |" in listed(tmp_path / "study")
+    assert row + "| 2 x Invented CPU |  |" in listed(tmp_path / "study")
 
 
 def test_a_figure_that_is_not_made_is_named_with_the_command_that_makes_it(config, tmp_path):
@@ -100,6 +140,18 @@ def test_every_kept_figure_is_in_the_gallery_and_every_picture_of_it_is_kept():
         == {path.stem for path in GALLERY.glob("*.png") if path.stem != FRONT}
     )
     assert (STUDY / "README.md").read_text(encoding="utf-8") == listed()
+
+
+def test_kept_verdicts_are_those_of_the_kept_tables(tmp_path):
+    """`python -m studies.keep --claims` writes them anew."""
+    profiles = {path.parent.parent.name for path in STUDY.glob(f"*/*/{MADE}")}
+    assert profiles == {path.parent.name for path in STUDY.glob(f"*/{VERDICTS[0]}")}
+    for profile in profiles:
+        shutil.copytree(STUDY / profile, tmp_path / profile)
+        keep_verdicts(profile, tmp_path)
+        for name in VERDICTS:
+            own, kept = (folder / profile / name for folder in (tmp_path, STUDY))
+            assert own.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), kept
 
 
 def test_kept_tables_draw_their_figures_again(tmp_path):
