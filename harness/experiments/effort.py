@@ -18,7 +18,8 @@ TABLES_BYTES = 200_000
 """Size of the tables of a figure: those of the same 12 figures had 140 to 224 kB."""
 
 SPARK_START_S = 38.0
-"""Time in which Spark starts, once for all tables of a workflow, on a 2-core VM."""
+"""Time in which Spark starts, once for all tables of a workflow, on a 2-core VM. `millrace figures`
+has a workflow of its own for the first figure."""
 
 TABLES_S = 2.0
 """Time in which Spark makes the tables of one experiment, on a 2-core VM."""
@@ -62,8 +63,10 @@ def total(efforts: Iterable[Effort]) -> Effort:
     )
 
 
-def effort_of(blocks: Iterable[Block], figures: int = 1, benches_s: float = 0.0) -> Effort:
-    """Return what figures need that one workflow makes, whose blocks are still to be made.
+def effort_of(
+    blocks: Iterable[Block], figures: int = 1, benches_s: float = 0.0, workflows: int = 1
+) -> Effort:
+    """Return what figures need that so many workflows make, whose blocks are still to be made.
 
     Measured blocks need the machine for themselves; simulated ones and benches share its CPUs.
     """
@@ -71,7 +74,7 @@ def effort_of(blocks: Iterable[Block], figures: int = 1, benches_s: float = 0.0)
     measured = sum(block.estimated_s for block in blocks if not block.place.simulated)
     shared = benches_s + sum(block.estimated_s for block in blocks if block.place.simulated)
     runs = sum(block.runs for block in blocks)
-    drawing = SPARK_START_S + figures * (TABLES_S + DRAWING_S)
+    drawing = workflows * SPARK_START_S + figures * (TABLES_S + DRAWING_S)
     seconds = measured + shared / allowed_cpus() + drawing
     return Effort(runs, seconds, runs * RECORD_BYTES + figures * TABLES_BYTES)
 
@@ -81,9 +84,9 @@ def effort_of_figure(config: Config, name: str) -> Effort:
     return effort_of(_blocks(config, name), benches_s=_bench_s(config, name))
 
 
-def effort_left(config: Config, names: Collection[str]) -> Effort:
-    """Return what is still needed for figures that one workflow makes: blocks that are up to date
-    need nothing.
+def effort_left(config: Config, names: Collection[str], workflows: int = 1) -> Effort:
+    """Return what is still needed for figures that so many workflows make: blocks that are up to
+    date need nothing.
     """
     due = [
         block
@@ -96,7 +99,7 @@ def effort_left(config: Config, names: Collection[str]) -> Effort:
         for name in names
         if name in config.benches and not Path(config.bench(name)).exists()
     )
-    return effort_of(due, figures=len(names), benches_s=benches_s)
+    return effort_of(due, figures=len(names), benches_s=benches_s, workflows=workflows)
 
 
 def _blocks(config: Config, name: str) -> Sequence[Block]:

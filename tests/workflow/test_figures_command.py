@@ -10,7 +10,8 @@ import yaml
 
 from harness.cli import figures, main
 from harness.experiments.config import load_config
-from harness.experiments.effort import effort_left
+from harness.experiments.effort import SPARK_START_S, effort_left
+from harness.files.places import CODE
 from tests.workflow.conftest import sweep, write_profile
 
 CELL = "pipeline,operators=3,cost=1,payload=128"
@@ -112,6 +113,80 @@ def test_a_plan_says_what_it_needs(config, monkeypatch, capsys):
     one = capsys.readouterr().err
     assert one == f"needed: {effort_left(config, ['one'])}\n"
     assert re.match(r"needed: [1-9]\d* runs, about \d+ s, .* MB of disk", one)
+
+
+@pytest.fixture
+def with_first(here):
+    """A profile of the figure that comes first and of another one."""
+    experiments = {
+        "crossover": [sweep("bushy")],
+        figures.FIRST: [sweep("mix", width=2, depth=2, cost=1)],
+    }
+    return load_config(write_profile(here, experiments))
+
+
+def ran(monkeypatch, *words, code=0):
+    """The targets of each workflow of `millrace figures WORDS`."""
+    asked = []
+
+    def snakemake(options):
+        asked.append(options[options.index("--") + 1 :])
+        return code
+
+    monkeypatch.setattr(figures, "_snakemake", snakemake)
+    assert main(["figures", *words]) == code
+    return asked
+
+
+def test_one_figure_is_drawn_before_others_are_measured(with_first, monkeypatch):
+    first, rest = ran(monkeypatch)
+    assert f"figures/{figures.FIRST}.png" in first
+    assert not any("crossover" in target or "claims" in target for target in first)
+    assert {"figures/crossover.png", "figures/claims.md"} <= set(rest)
+
+
+def test_the_others_are_not_measured_if_the_first_figure_fails(with_first, monkeypatch):
+    assert len(ran(monkeypatch, code=1)) == 1
+
+
+@pytest.mark.parametrize("target", ["crossover", figures.FIRST])
+def test_a_figure_alone_needs_one_workflow(with_first, monkeypatch, target):
+    assert len(ran(monkeypatch, target)) == 1
+
+
+def test_a_first_figure_that_is_measured_needs_no_workflow_of_its_own(with_first, monkeypatch):
+    monkeypatch.setattr(figures, "_due", lambda config, targets: [])
+    assert len(ran(monkeypatch)) == 1
+
+
+def test_unusable_records_are_forced_only_upon_the_workflow_that_makes_them(with_first):
+    blocks = {
+        name: with_first.records(name, with_first.experiment(name).blocks()[0].stem)
+        for name in ("crossover", figures.FIRST)
+    }
+    first = figures._figure_files(with_first, figures.FIRST)
+    assert figures._again(with_first, first, list(blocks.values())) == [
+        "--forcerun",
+        blocks[figures.FIRST],
+    ]
+    assert figures._again(with_first, first, [blocks["crossover"]]) == []
+
+
+def test_the_first_figure_of_the_quick_profile_takes_about_two_minutes_of_measuring():
+    blocks = load_config(CODE / "config/quick.yaml").experiment(figures.FIRST).blocks()
+    measured, simulated = (
+        sum(block.estimated_s for block in blocks if block.place.simulated == virtual)
+        for virtual in (False, True)
+    )
+    assert measured + simulated / 2 <= 120
+
+
+def test_a_plan_counts_a_start_of_spark_for_each_workflow(with_first, monkeypatch, capsys):
+    planned(monkeypatch)
+    both = effort_left(with_first, [*with_first.drawn], workflows=2)
+    assert capsys.readouterr().err.endswith(f"needed: {both}\n")
+    once = effort_left(with_first, [*with_first.drawn])
+    assert both.seconds == once.seconds + SPARK_START_S
 
 
 @pytest.fixture
