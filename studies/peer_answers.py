@@ -5,21 +5,25 @@
 
 A situation is a cell of the experiments `peers` and `peer_rates`. At full speed the best have the
 highest throughput, at a rate the lowest 99th percentile of latency among those that keep up with
-it. One whose interval overlaps with that of the first is called a tie with it. Where many compete
-the luckiest looks best, so the comparison of ours with the others has an interval that allows for
-the choice on both sides.
+it. The three best are of the finalists: three arms of ours and three peers, which earlier runs
+chose. The numbers are of their later runs, which did not choose them. One whose interval, or range
+of latencies, overlaps with that of the first is called a tie with it. The comparison of ours with
+the peers is of the best finalist of each side, and its interval allows for these two choices.
 
-Promises are those of the page on peers. Lines of code are those of a peer's program with what it
-shares with other programs of its language, which runs all these graphs, checks them and measures,
-and those of the function that builds our graph, as our engine has the rest: they tell what a user
-writes only roughly.
+Promises are those of the page on peers. Lines are those of operators and their wiring without
+comments, in which a program also counts its tuples. Of a peer they are the files or functions in
+`WRITTEN`: not the work itself, the making and checking of tuples, histograms and answers, nor the
+reading of the plan, with which Go and asyncio also make their queues. Of ours they are the function
+that builds the graph, as its operators are built in. One operator of your own is a function more.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,17 +33,17 @@ import pandas as pd
 import topologies
 from harness.errors import UserError
 from harness.files.closure import ROOT
-from harness.peers import all_peers
-from harness.peers.peer import SHARED_SOURCES
+from harness.measurement.finals import FINALISTS
+from harness.measurement.interval import FEWEST_FOR_INTERVAL
 from harness.plots import means
-from harness.plots.peer_rates import KEPT_UP, with_latency
+from harness.plots.peer_rates import is_of_few_runs, overlap, sustained, with_latency
 
 PAGE = ROOT / "docs/how-to/peers.md"
-BEST = 3  # arms that are shown of a situation
-PROGRAMS = (".go", ".rs", ".java", ".hpp", ".cpp", ".py")
-COMMENTS = ("//", "#", "/*", "*", '"""')
+PEERS = ROOT / "harness/peers"
+IN_C = re.compile(r"//|/\*|\*/|\*( |$)")  # begins a line that is a comment
 EXPERIMENTS = ("peers", "peer_rates")
 TABLES = ("throughput", "latency")
+DEFAULT_PAYLOAD = 128  # bytes, as in most cells
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,36 @@ SITUATIONS = (
     Situation("chains side by side", "mix", {"width": 10, "depth": 10, "cost": "100"}),
     Situation("a low rate", "pipeline", PIPELINE, rate=10_000),
     Situation("a medium rate", "pipeline", PIPELINE, rate=200_000),
-    Situation("a high rate", "pipeline", PIPELINE, rate=500_000),
+    Situation("a high rate", "pipeline", PIPELINE, rate=1_000_000),
 )
+
+WRITTEN: Mapping[str, Sequence[str]] = {
+    "asyncio": ("asyncio/program.py: source work sink close execute",),
+    "asyncio-batched": (
+        "asyncio/program.py: Filling hand_on source_of_lists take_list work_on_lists sink_of_lists "
+        "close execute",
+    ),
+    "crossbeam": ("crossbeam/src/single.rs", "crossbeam/src/main.rs"),
+    "crossbeam-batched": ("crossbeam/src/blocks.rs", "crossbeam/src/main.rs"),
+    "disruptor": ("disruptor/Ring.java", "disruptor/Main.java"),
+    "disruptor-batched": ("disruptor/Ring.java", "disruptor/Blocks.java"),
+    **dict.fromkeys(
+        ("flink", "flink-split", "flink-unchained"),
+        ("flink/Main.java", "flink/TupleInformation.java"),
+    ),
+    "go": ("go/single.go",),
+    "go-batched": ("go/block.go",),
+    "java": ("java/Threads.java", "java/Main.java"),
+    "java-batched": ("java/Threads.java", "java/Blocks.java"),
+    **dict.fromkeys(("jet", "jet-fused"), ("jet/Main.java",)),
+    **dict.fromkeys(("storm", "storm-batched"), ("storm/Main.java",)),
+    **dict.fromkeys(("tbb", "tbb-batched"), ("tbb/flow_graph.hpp",)),
+    **dict.fromkeys(("tbb-pipeline", "tbb-pipeline-batched"), ("tbb/pipeline.hpp",)),
+    "tokio": ("tokio/src/single.rs", "tokio/src/main.rs"),
+    "tokio-batched": ("tokio/src/blocks.rs", "tokio/src/main.rs"),
+}
+"""Files of each peer with its operators and their wiring; of a file with names, these functions
+and classes alone."""
 
 
 def answers(table: pd.DataFrame) -> str:
@@ -77,13 +109,16 @@ def answers(table: pd.DataFrame) -> str:
     parts = [
         "# Which runtime in which situation",
         "Made by `python -m studies.peer_answers`, whose help says how to read it. Latency at full "
-        f"speed is that of full queues. {_measured_by(table)}",
+        "speed is that of full queues. Our operators are built in, so that our lines are those of "
+        f"the wiring alone. {_measured_by(table)}",
         _alone(table),
     ]
     for number, situation in enumerate(SITUATIONS, start=1):
-        rows = of_situation(table, situation)
+        rows, all_rows = of_situation(table, situation), _rows_of(table, situation)
         parts.append(f"## {number}. {situation.title[0].upper()}{situation.title[1:]}")
-        parts.append(_answer(rows, situation, promises) if len(rows) else "Not measured.")
+        tries = f"of {_tries(all_rows, rows)}"
+        answer = _answer(rows, situation, promises, tries) if len(rows) else "Not measured."
+        parts.append(answer)
     return "\n\n".join(parts) + "\n"
 
 
@@ -97,7 +132,16 @@ def _measured_by(table: pd.DataFrame) -> str:
 
 
 def of_situation(table: pd.DataFrame, situation: Situation) -> pd.DataFrame:
-    """Return the rows of a situation's cell that have a mean; at a rate, of arms that keep up."""
+    """Return the rows of a situation's cell that have a mean, the best first: of finalists, if
+    there are any, and at a rate of arms that keep up.
+    """
+    rows = _rows_of(table, situation)
+    if situation.rate:
+        return sustained(rows)
+    return means.compared(rows).sort_values("mean", ascending=False)
+
+
+def _rows_of(table: pd.DataFrame, situation: Situation) -> pd.DataFrame:
     rows = table[
         (table["topology"] == situation.topology)
         & (table["rate"] == situation.rate)
@@ -106,21 +150,22 @@ def of_situation(table: pd.DataFrame, situation: Situation) -> pd.DataFrame:
     ]
     for name, value in situation.cell.items():
         rows = rows[rows[name] == value]
-    if not situation.rate:
-        return rows.sort_values("mean", ascending=False)
-    return rows[rows["mean"] >= KEPT_UP * rows["rate"]].sort_values("p99")
+    return rows
 
 
-def _answer(rows: pd.DataFrame, situation: Situation, promises: Mapping[str, str]) -> str:
-    best = rows.head(BEST)
+def _answer(
+    rows: pd.DataFrame, situation: Situation, promises: Mapping[str, str], tries: str
+) -> str:
+    """Return the table of the best arms, and the sentence that compares ours with the peers."""
+    best = rows.head(FINALISTS)
     head = (
         "arm",
         "tuples/s [95 % interval]",
         "tuples per CPU second",
         "latency, median",
-        "99 %",
+        "99 % [least, greatest run]" if situation.rate else "99 %",
         "what it loses",
-        "lines of code",
+        "lines of operators and wiring",
     )
     lines = [
         (
@@ -130,36 +175,60 @@ def _answer(rows: pd.DataFrame, situation: Situation, promises: Mapping[str, str
             if row["cpu_seconds_mean"]
             else "-",
             _time(row["p50"]),
-            _time(row["p99"]),
+            _time(row["p99"]) + (_range(row) if situation.rate else ""),
             "nothing" if pd.isna(row["peer"]) else promises.get(row["arm"], "not known"),
             str(lines_of(row["arm"], situation.topology, pd.isna(row["peer"]))),
         )
         for place, (_, row) in enumerate(best.iterrows())
     ]
-    return "\n".join([*_markdown(head, lines), "", _comparison(rows, situation)])
+    return "\n".join([*_markdown(head, lines), "", _comparison(rows, situation, tries)])
 
 
 def is_tie(first: pd.Series, other: pd.Series, situation: Situation) -> bool:
-    """Return True if the intervals of two throughputs overlap. Latencies have none."""
-    return not situation.rate and not other["hi"] < first["lo"] and pd.notna(other["hi"])
+    """Return True if the intervals of two throughputs overlap, or at a rate the ranges of their
+    99th percentiles; False for too few runs.
+    """
+    if situation.rate:
+        return not _is_of_few(first, other) and overlap(first, other)
+    return not other["hi"] < first["lo"] and pd.notna(other["hi"])
 
 
-def _comparison(rows: pd.DataFrame, situation: Situation) -> str:
+def _is_of_few(one: pd.Series, other: pd.Series) -> bool:
+    return is_of_few_runs(one) or is_of_few_runs(other)
+
+
+def _tries(all_rows: pd.DataFrame, rows: pd.DataFrame) -> str:
+    """Return the arms that the best are of, in words: `7 of ours and 23 peers`, and how many runs
+    the finalists had, if there are any.
+    """
+    peers = int(all_rows["peer"].notna().sum())
+    arms = f"{len(all_rows) - peers} of ours and {peers} peers"
+    if rows.empty or not rows["final"].any():
+        return arms
+    return f"{arms}, by {int(rows['n'].max())} later runs of {FINALISTS} finalists on each side"
+
+
+def _comparison(rows: pd.DataFrame, situation: Situation, tries: str) -> str:
     """Return the best of ours against the best of the others in a sentence."""
     ours, theirs = rows[rows["peer"].isna()], rows[rows["peer"].notna()]
     if ours.empty or theirs.empty:
         return f"Only {'peers' if ours.empty else 'arms of ours'} are there to compare."
-    tries = f"best of {len(ours)} of ours, best of {len(theirs)} peers"
     if situation.rate:
-        share = ours["p99"].min() / theirs["p99"].min()
-        return f"99th percentile of ours: {share:.2f} of that of the peers ({tries}; no interval)."
+        own, other = ours.iloc[0], theirs.iloc[0]
+        share = own["p99"] / other["p99"]
+        verdict = "ours is lower" if share < 1 else "the peer's is lower"
+        if _is_of_few(own, other):
+            verdict = "too few runs to tell which is lower"
+        elif overlap(own, other):
+            verdict = "**a tie**, as their ranges overlap"
+        return f"99th percentile of ours: {share:.2f} of that of the peers, {verdict} ({tries})."
     share = means.best_over_best(ours, theirs)
     if pd.isna(share.lo):
-        return f"Ours over the peers: {share} ({tries}; too few runs for an interval)."
+        return f"Ours over the peers: {share}; too few runs for an interval ({tries})."
     verdict = (
         "**a tie**" if share.is_tie else "ours is faster" if share.lo > 1 else "the peer is faster"
     )
-    return f"Ours over the peers: {share}, {verdict} ({tries}, which the interval allows for)."
+    return f"Ours over the peers: {share}, {verdict} ({tries})."
 
 
 def _alone(table: pd.DataFrame) -> str:
@@ -169,16 +238,22 @@ def _alone(table: pd.DataFrame) -> str:
     ]
     if rows.empty:
         return "Source and sink alone: not measured."
+    payloads = sorted(rows["payload"].unique())
+    cells = rows.assign(
+        said=[
+            f"{_rate(row)}; "
+            f"{1e9 * row['cpu_seconds_mean'] / (row['mean'] * row['duration_mean']):,.0f}"
+            for _, row in rows.iterrows()
+        ]
+    ).pivot(index="arm", columns="payload", values="said")
+    order = rows[rows["payload"] == DEFAULT_PAYLOAD].sort_values("mean", ascending=False)["arm"]
     lines = [
-        (
-            row["arm"],
-            _rate(row),
-            f"{1e9 * row['cpu_seconds_mean'] / (row['mean'] * row['duration_mean']):,.0f}",
-        )
-        for _, row in rows.sort_values("mean", ascending=False).iterrows()
+        (arm, *(cells[size].fillna("-")[arm] for size in payloads))
+        for arm in dict.fromkeys([*order, *cells.index])
     ]
-    head = ("source and sink alone", "tuples/s [95 % interval]", "CPU ns a tuple")
-    return "\n".join(_markdown(head, lines))
+    head = ("source and sink alone", *(f"{size:,.0f} bytes" for size in payloads))
+    said = "tuples/s, of finalists with a 95 % interval; CPU ns a tuple."
+    return "\n".join([*_markdown(head, lines), "", f"In each cell: {said}"])
 
 
 def promised(page: str) -> dict[str, str]:
@@ -203,28 +278,48 @@ def promised(page: str) -> dict[str, str]:
 
 
 def lines_of(arm: str, topology: str, ours: bool) -> int:
-    """Return the lines of code that are neither empty nor a comment: of a peer's program, or of the
-    function that builds our graph.
+    """Return the lines of code of operators and wiring that are neither empty nor a comment: of a
+    peer what `WRITTEN` lists, of ours the function that builds the graph.
     """
     if ours:
-        return _code_lines(inspect.getsource(topologies.TOPOLOGIES[topology].build))
-    return sum(
-        _code_lines(path.read_text(encoding="utf-8"))
-        for path in all_peers()[arm].sources
-        if path.suffix in PROGRAMS
-        and path.name != "adaptor.py"
-        and SHARED_SOURCES["native"] not in path.parents
-    )
+        return code_lines(inspect.getsource(topologies.TOPOLOGIES[topology].build), ".py")
+    return sum(map(_written_lines, WRITTEN[arm]))
 
 
-def _code_lines(text: str) -> int:
-    lines = [line.strip() for line in text.splitlines()]
-    return sum(bool(line) and not line.startswith(COMMENTS) for line in lines)
+def _written_lines(entry: str) -> int:
+    """Return the lines of an entry of `WRITTEN`."""
+    file, _, names = entry.partition(":")
+    path = PEERS / file
+    text = path.read_text(encoding="utf-8")
+    if not names:
+        return code_lines(text, path.suffix)
+    parts = {part.name: part for part in ast.parse(text).body if hasattr(part, "name")}
+    sources = (ast.get_source_segment(text, parts[name]) or "" for name in names.split())
+    return sum(code_lines(source, path.suffix) for source in sources)
+
+
+def code_lines(text: str, suffix: str) -> int:
+    """Return the number of lines that are neither empty nor a comment, nor a docstring."""
+    lines = dict(enumerate(text.splitlines(), start=1))
+    if suffix == ".py":
+        for part in ast.walk(ast.parse(textwrap.dedent(text))):
+            if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant):
+                for number in range(part.lineno, (part.end_lineno or part.lineno) + 1):
+                    lines.pop(number, None)
+    kept = [line.strip() for line in lines.values()]
+    comment = re.compile("#") if suffix == ".py" else IN_C
+    return sum(bool(line) and not comment.match(line) for line in kept)
 
 
 def _rate(row: pd.Series) -> str:
-    interval = "" if pd.isna(row["lo"]) else f" [{_count(row['lo'])}, {_count(row['hi'])}]"
+    few = row["n"] < FEWEST_FOR_INTERVAL or pd.isna(row["lo"])
+    interval = "" if few else f" [{_count(row['lo'])}, {_count(row['hi'])}]"
     return f"{_count(row['mean'])}{interval}"
+
+
+def _range(row: pd.Series) -> str:
+    """Return the range of the 99th percentiles of several runs."""
+    return "" if row["n"] < 2 else f" [{_time(row['p99_least'])}, {_time(row['p99_greatest'])}]"
 
 
 def _count(number: float) -> str:

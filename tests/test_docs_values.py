@@ -25,12 +25,14 @@ from harness.cli import main
 from harness.elasticity import Decides, law_class
 from harness.engine import thread_room
 from harness.experiments.config import Config, load_config
+from harness.experiments.experiment import Block
 from harness.gate import suite
 from harness.graph import Graph
 from harness.graph.values import MAX_OPERATORS, MAX_REPLICAS, MAX_THREADS
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 from harness.measurement import control, laws, observe, profiling, spec
+from harness.measurement.finals import FINALISTS
 from harness.models import QUANTUM_MS
 from harness.models.port_queues import QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
 from harness.validation import cases, comparison, order
@@ -48,6 +50,11 @@ def profile(name: str) -> Config:
     """A profile of config/ on two CPUs, which is what pages speak of."""
     with mock.patch("os.sched_getaffinity", lambda _: {0, 1}):
         return load_config(ROOT / "config" / f"{name}.yaml")
+
+
+def first_block(experiment: str) -> Block:
+    """The first block of an experiment in the paper's size."""
+    return profile("paper").experiment(experiment).blocks()[0]
 
 
 def arms(name: str, experiment: str, machine: str = "local") -> list:
@@ -189,8 +196,14 @@ SENTENCES = [
         profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "quick")]),
     ("docs/appendices/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
         profile("paper").experiment("cstream_fig12").blocks()[0].arms[0].model.queue_capacity]),
-    ("docs/how-to/peers.md", r"buffers of (\d+), as our queues", lambda: [
+    ("docs/how-to/peers.md", r"as Storm makes of (\d+), the length of our queues", lambda: [
         profile("paper").experiment("cstream_fig13").blocks()[0].arms[0].model.queue_capacity]),
+    ("docs/how-to/peers.md", r"every arm runs (\d) times, .* The (\d) best of ours and the (\d) best peers .* They run "
+     r"(\d) times more \(in `peer_rates` (\d) times\)", lambda: [
+        first_block("peers").repeats, FINALISTS, FINALISTS, *(
+            first_block(name).finals.repeats for name in ("peers", "peer_rates"))]),
+    ("docs/how-to/peers.md", r"rate offered, up to ([\d,]+) tuples/s", lambda: [
+        profile("paper").experiment("peer_rates").cells[-1].parameters["rate"]]),
     ("docs/appendices/claims.md", r"holds (\d+) such claims", lambda: [
         sum(len(paper.claims) for paper in papers().values())]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),

@@ -7,6 +7,8 @@ from dataclasses import fields
 
 from harness.claims.claim import Claim, papers
 from harness.claims.evaluate import Result
+from harness.claims.predicate import Predicate
+from harness.claims.predicates import AllOf, Provided
 from harness.claims.report import by_claim
 from harness.experiments.effort import Effort
 
@@ -125,7 +127,13 @@ def tolerance_of(claim: Claim) -> str:
     """Return the share by which the numbers of a claim may differ: `2 %`; the limits of a claim
     about a size are part of its check.
     """
-    values = {each.name: getattr(claim.check, each.name) for each in fields(claim.check)}
+    check = claim.check.check if isinstance(claim.check, Provided) else claim.check
+    checks = check.checks if isinstance(check, AllOf) else [check]
+    return "; ".join(dict.fromkeys(map(_tolerance_of, checks)))
+
+
+def _tolerance_of(check: Predicate) -> str:
+    values = {each.name: getattr(check, each.name) for each in fields(check)}
     share = max((values.get(name) or 0.0 for name in ("tolerance", "least_difference")), default=0)
     limits = [values[name] for name in ("at_least", "at_most") if values.get(name) is not None]
     said = [f"{share:.0%}"] if share else []

@@ -7,8 +7,8 @@ source.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import fmean, median
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
 
 import numpy as np
 
@@ -89,27 +89,25 @@ def burst_recovery(runs: Sequence[RunTimeline]) -> RangedNumber:
 
 def level_after_burst(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Last level after a burst, before the next one begins, over the highest from its beginning
-    on.
+    on; the greatest of a run's bursts.
+
+    A burst counts if the periods that follow it are enough to come down to one port step by step.
     """
-    found = []
-    for _, within, after in map(_around, runs):
-        if len(after.level):
-            found.append(float(after.level[-1] / max(within.level.max(), after.level.max())))
-    return of_runs(found)
+    return of_runs([max(_levels_after(run), default=math.nan) for run in runs])
 
 
 def level_in_silence(runs: Sequence[RunTimeline]) -> RangedNumber:
-    """Lowest level in a silence of the source over the highest since the end of the silence before,
-    mean of a run.
+    """Lowest level in a silence of the source over the highest since the end of the silence before;
+    the greatest of a run's silences.
     """
-    return of_runs([_mean(_silent_levels(run)) for run in runs])
+    return of_runs([max(_silent_levels(run), default=math.nan) for run in runs])
 
 
 def level_on_return(runs: Sequence[RunTimeline]) -> RangedNumber:
-    """Highest level while the source sends again over the lowest in the silence before, mean of a
-    run.
+    """Highest level while the source sends again over the lowest in the silence before; the least
+    of a run's silences.
     """
-    return of_runs([_mean(_returning_levels(run)) for run in runs])
+    return of_runs([min(_returning_levels(run), default=math.nan) for run in runs])
 
 
 def silent_congestion(runs: Sequence[RunTimeline]) -> RangedNumber:
@@ -124,14 +122,26 @@ def silent_congestion(runs: Sequence[RunTimeline]) -> RangedNumber:
 
 def _around(run: RunTimeline) -> tuple[RunTimeline, RunTimeline, RunTimeline]:
     """Return the parts of a run before its first burst, in it, and from then to the next burst."""
-    first, *later = stretches(run)
-    begin, end = np.flatnonzero(first)[[0, -1]]
-    following = np.flatnonzero(later[0])[0] if later else len(run.rows)
+    (begin, end, following), *_ = _bounds(run)
     parts = (slice(0, begin), slice(begin, end + 1), slice(end + 1, following))
     before, within, after = (
         RunTimeline(run.rows.iloc[part].reset_index(drop=True), run.experiment) for part in parts
     )
     return before, within, after
+
+
+def _bounds(run: RunTimeline) -> list[tuple[int, int, int]]:
+    """Return the first and the last period of each burst, and the first one of the next burst."""
+    ends = [np.flatnonzero(burst)[[0, -1]] for burst in stretches(run)]
+    following = [int(begin) for begin, _ in ends[1:]] + [len(run.rows)]
+    return [(int(b), int(e), f) for (b, e), f in zip(ends, following, strict=True)]
+
+
+def _levels_after(run: RunTimeline) -> Iterator[float]:
+    for begin, end, following in _bounds(run):
+        highest = run.level[begin:following].max()
+        if following - end >= highest > 0:
+            yield float(run.level[following - 1] / highest)
 
 
 def _silent_levels(run: RunTimeline) -> Iterator[float]:
@@ -143,16 +153,9 @@ def _silent_levels(run: RunTimeline) -> Iterator[float]:
 
 
 def _returning_levels(run: RunTimeline) -> Iterator[float]:
-    begins = [int(np.flatnonzero(silence)[0]) for silence in stretches(run)] + [len(run.rows)]
-    for silence, following in zip(stretches(run), begins[1:], strict=True):
-        end = int(np.flatnonzero(silence)[-1])
+    for begin, end, following in _bounds(run):
         if end + 1 < following:
-            yield float(run.level[end + 1 : following].max() / run.level[silence].min())
-
-
-def _mean(shares: Iterable[float]) -> float:
-    found = list(shares)
-    return fmean(found) if found else math.nan
+            yield float(run.level[end + 1 : following].max() / run.level[begin : end + 1].min())
 
 
 def _highest(run: RunTimeline) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 from harness.claims.evidence import Wanted
 from harness.claims.papers import PAPERS
 from harness.claims.predicate import ClaimKind, Predicate, Term
-from harness.claims.predicates import PREDICATES
+from harness.claims.predicates import PREDICATES, AllOf, Provided, Within
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean, dotted, read_checked, wrong
@@ -164,9 +164,14 @@ def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[s
                 machine,
             )
         others[machine] = tuple(_cells(path, spot, sizes, entry, found))
-    check = _predicate(
-        path, (*where, "check"), entry["check"], min(map(len, (cells, *others.values())))
-    )
+    fewest = min(map(len, (cells, *others.values())))
+    check = _predicate(path, (*where, "check"), entry["check"], fewest)
+    if "provided" in entry:
+        condition = _predicate(
+            path, (*where, "provided"), {"predicate": "within"} | entry["provided"], fewest
+        )
+        assert isinstance(condition, Within)
+        check = Provided(check, condition)
     options = {key: entry[key] for key in ("elsewhere", "needs_cpus") if key in entry}
     reasons = {}
     for index, each in enumerate(entry.get("reasons", ())):
@@ -213,6 +218,12 @@ def _cells(
 
 
 def _predicate(path: Path, where: tuple, values: Mapping[str, Any], cells: int) -> Predicate:
+    if values["predicate"] == "all_of":
+        checks = [
+            _predicate(path, (*where, "checks", index), each, cells)
+            for index, each in enumerate(values["checks"])
+        ]
+        return AllOf(tuple(checks))
     options = {key: _option(key, value) for key, value in values.items() if key != "predicate"}
     for name in [
         options.get("quantity"),

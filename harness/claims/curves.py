@@ -38,7 +38,7 @@ class Rising(Predicate):
     tolerance: float = 0.0
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def test(cell: WantedCell, families: float) -> Finding:
             most = self._most(cell)
             readings = [reading for level, reading in _levels(cell) if level <= most]
@@ -50,7 +50,7 @@ class Rising(Predicate):
             ends = Check(more, (readings[-1], readings[0]))
             return every([*_never_falling(readings, self.tolerance), ends], families)
 
-        outcomes = in_each(cells, test)
+        outcomes = in_each(cells, test, families)
         judged = [cell for cell, outcome in zip(cells, outcomes, strict=True) if outcome.finding]
         return [
             *outcomes,
@@ -78,9 +78,14 @@ class Rising(Predicate):
 
     def __str__(self) -> str:
         dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
+        ends = (
+            ""
+            if self.least_difference == LEAST_DIFFERENCE
+            else f", and ends above {1 + self.least_difference:g} times its first value"
+        )
         return (
             f"throughput of dynamic rises and never falls{dips} from level to level, up to "
-            f"{self.up_to} threads"
+            f"{self.up_to} threads{ends}"
         )
 
 
@@ -90,17 +95,21 @@ class RiseAndFall(Predicate):
 
     Losses before the peak, and gains after it, are within the tolerance altogether. At the values
     the peak is the greatest one; throughout the ranges it may be at any level. If levels beside the
-    peak are missing, there may be another peak: a claim that holds is then open.
+    peak are missing, there may be another peak: a claim that holds is then open. Levels that all
+    bring the same, within the tolerance, say nothing.
     """
 
     tolerance: float
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def test(cell: WantedCell, families: float) -> Finding:
             levels, readings = zip(*_levels(cell), strict=True)
             if len(readings) < 3:
                 raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
-            peak = max(range(len(readings)), key=lambda index: readings[index].value)
+            values = [reading.value for reading in readings]
+            if min(values) >= (1 - self.tolerance) * max(values):
+                raise Missing(f"all fixed levels bring the same in {cell.wanted.name}")
+            peak = values.index(max(values))
             peaks = [
                 every(self._around(readings, index), families) for index in range(len(readings))
             ]
@@ -108,7 +117,7 @@ class RiseAndFall(Predicate):
             lacks = lacking(levels, levels[peak], max(cell.venue.cpus or 0, *levels))
             return all_of([found, Finding(None, None)]) if lacks else found
 
-        return in_each(cells, test)
+        return in_each(cells, test, families)
 
     def _around(self, readings: Sequence[RangedNumber], peak: int) -> list[Check]:
         """Return the checks that throughput rises to the level of that index, and then falls."""

@@ -73,25 +73,28 @@ class Predicate(Protocol):
         """True if nothing can be said while one of the claim's cells is missing."""
         return False
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        """Return the outcomes over the cells that exist, in the claim's order."""
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
+        """Return the outcomes over the cells that exist, in the claim's order. `families`: number
+        of checks like this one of which one that fails refutes the claim, as `reading.every`.
+        """
 
     def __str__(self) -> str:
         """Describe the check in words."""
 
 
 def in_each(
-    cells: Sequence[WantedCell], test: Callable[[WantedCell, float], Finding]
+    cells: Sequence[WantedCell], test: Callable[[WantedCell, float], Finding], families: float = 1
 ) -> list[PredicateOutcome]:
-    """Return an outcome for each cell. The test receives a number of families, as `reading.every`.
+    """Return an outcome for each cell. The test receives a number of families, as `reading.every`;
+    `families`: the number of families that each cell is one of already.
 
     One cell that fails refutes a claim, and of many one fails by chance. So k of n cells refute it
     that fail with intervals that allow for n / k families (Simes, Biometrika 73(3), 1986: cells are
     independent, as they share no run). Cells that fail by less are open.
     """
 
-    def outcomes(families: float) -> list[PredicateOutcome]:
-        return [_tried(cell.name, lambda cell=cell: test(cell, families)) for cell in cells]
+    def outcomes(times: float) -> list[PredicateOutcome]:
+        return [_tried(cell.name, lambda cell=cell: test(cell, times * families)) for cell in cells]
 
     def failing(outcomes: Sequence[PredicateOutcome]) -> int:
         return sum(bool(each.finding) and each.finding.throughout is False for each in outcomes)

@@ -52,14 +52,14 @@ class AgainstOthers(Predicate):
     is_above: ClassVar[bool] = True  # the arm's number, else those of the others
     holds: ClassVar[Callable[[list[Finding], float], Finding]] = every
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def test(cell: WantedCell, families: float) -> Finding:
             own = read(cell, self.quantity, self.arm)
             others = [read(cell, self.quantity, arm) for arm in self.against]
             pairs = [(own, other) if self.is_above else (other, own) for other in others]
             return type(self).holds(_above(pairs, self.least_difference), families)
 
-        return in_each(cells, test)
+        return in_each(cells, test, families)
 
     def __str__(self) -> str:
         return f"{words(self.quantity)} of {self.arm} is {self.says} {listed(self.against)}"
@@ -95,16 +95,19 @@ class Order(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         if len(self.arms) == 1:
             return together(
-                cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling
+                cells,
+                lambda cell: read(cell, self.quantity, self.arms[0]),
+                lambda readings: self._falling(readings, families),
             )
         return in_each(
             cells,
             lambda cell, families: self._falling(
                 [read(cell, self.quantity, arm) for arm in self.arms], families
             ),
+            families,
         )
 
     def _falling(self, readings: Sequence[RangedNumber], families: float = 1) -> Finding:
@@ -139,26 +142,31 @@ class Ratio(Predicate):
     def needs_all(self) -> bool:
         return self.over.cell is not None or self.under.cell is not None
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def test(cell: WantedCell, families: float) -> Finding:
             ratio = _over(self.over, self.under, cell, cells)
             return every(_inside([ratio], self.at_least, self.at_most), families)
 
         outcomes = (
-            once(cells, lambda: test(cells[0], 1)) if self.needs_all else in_each(cells, test)
+            once(cells, lambda: test(cells[0], families))
+            if self.needs_all
+            else in_each(cells, test, families)
         )
         return (
             outcomes
             if self.somewhere_below is None
-            else [*outcomes, *self._below(cells, self.somewhere_below)]
+            else [*outcomes, *self._below(cells, self.somewhere_below, families)]
         )
 
-    def _below(self, cells: Sequence[WantedCell], limit: float) -> list[PredicateOutcome]:
+    def _below(
+        self, cells: Sequence[WantedCell], limit: float, families: float
+    ) -> list[PredicateOutcome]:
         """Return the outcome of the limit for one cell, over all cells that can be read."""
 
         def test(ratios: list[RangedNumber]) -> Finding:
             most = RangedNumber(limit, limit, limit)
-            return some(_above([(most, ratio) for ratio in ratios], self.least_difference))
+            checks = _above([(most, ratio) for ratio in ratios], self.least_difference)
+            return some(checks, families)
 
         outcomes = together(
             cells, lambda cell: _over(self.over, self.under, cell, cells), test, is_existential=True
@@ -194,7 +202,7 @@ class Somewhere(Predicate):
     def kind(self) -> ClaimKind:
         return ClaimKind.SIZE
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def read(cell: WantedCell) -> RangedNumber:
             return (
                 self.over.read(cell, cells)
@@ -203,7 +211,7 @@ class Somewhere(Predicate):
             )
 
         def test(readings: list[RangedNumber]) -> Finding:
-            return some(_inside(readings, self.at_least, self.at_most))
+            return some(_inside(readings, self.at_least, self.at_most), families)
 
         return together(cells, read, test, is_existential=True)
 
@@ -228,7 +236,7 @@ class Within(Predicate):
     def kind(self) -> ClaimKind:
         return ClaimKind.SIZE
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def test(cell: WantedCell, families: float) -> Finding:
             factor = cell.cpus() if self.per_cpu else 1
             limits = [
@@ -237,7 +245,7 @@ class Within(Predicate):
             readings = [read(cell, self.quantity, arm) for arm in self.arms]
             return every(_inside(readings, *limits), families)
 
-        return in_each(cells, test)
+        return in_each(cells, test, families)
 
     def __str__(self) -> str:
         unit = " for each CPU" if self.per_cpu else ""
@@ -260,14 +268,16 @@ class Trend(Predicate):
     at_least: float | None = None
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def test(ratios: list[RangedNumber]) -> Finding:
             goes = _falling(
-                ratios if self.direction == "falling" else ratios[::-1], self.least_difference
+                ratios if self.direction == "falling" else ratios[::-1],
+                self.least_difference,
+                families,
             )
             if self.at_least is None:
                 return goes
-            return all_of([goes, every(_inside(ratios, self.at_least, None))])
+            return all_of([goes, every(_inside(ratios, self.at_least, None), families)])
 
         return together(cells, lambda cell: _over(self.over, self.under, cell, cells), test)
 
@@ -284,7 +294,7 @@ class BestVaries(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
         def test(tables: list[dict[str, RangedNumber]]) -> Finding:
             if len(tables) < 2:
                 raise Missing("one cell has one best arm")
@@ -293,7 +303,7 @@ class BestVaries(Predicate):
                 for table in tables
             ]
             varies = _varies(at_values, self.least_difference) is True
-            events = sum(map(len, tables))  # in each table an end of each arm
+            events = families * sum(map(len, tables))  # in each table an end of each arm
             allowed = [
                 dict(zip(table, allowing_together(list(table.values()), events), strict=True))
                 for table in tables
@@ -316,6 +326,76 @@ class BestVaries(Predicate):
         )
 
 
+@dataclass(frozen=True)
+class AllOf(Predicate):
+    """Claim that several checks hold, where a trivial run would pass one of them alone.
+
+    An example is a law that gives few operators a queue: one that gives none must not pass. Where
+    one check cannot be read, another can refute the claim, and cannot confirm it.
+    """
+
+    checks: tuple[Predicate, ...]
+
+    @property
+    def kind(self) -> ClaimKind:
+        return self.checks[0].kind
+
+    @property
+    def needs_all(self) -> bool:
+        return any(check.needs_all for check in self.checks)
+
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
+        families *= len(self.checks)
+        judged = [check.judge(cells, families) for check in self.checks]
+        lacking = [
+            {place for each in outcomes if each.missing for place in _places(each)}
+            for outcomes in judged
+        ]
+        found = []
+        for index, outcomes in enumerate(judged):
+            others = set().union(*lacking[:index], *lacking[index + 1 :])
+            found += [each for own in outcomes if (each := _without(own, others))]
+        return found
+
+    def __str__(self) -> str:
+        return "; and ".join(map(str, self.checks))
+
+
+@dataclass(frozen=True)
+class Provided(Predicate):
+    """Check of the cells in which a condition holds; the others say nothing of the claim."""
+
+    check: Predicate
+    condition: Within
+
+    @property
+    def kind(self) -> ClaimKind:
+        return self.check.kind
+
+    @property
+    def needs_all(self) -> bool:
+        return self.check.needs_all
+
+    def judge(self, cells: Sequence[WantedCell], families: float = 1) -> list[PredicateOutcome]:
+        unmet = [outcome for cell in cells for outcome in self._unmet(cell)]
+        names = {outcome.where for outcome in unmet}
+        telling = [cell for cell in cells if cell.name not in names]
+        if not telling or (unmet and self.needs_all):
+            return unmet
+        return [*self.check.judge(telling, families), *unmet]
+
+    def _unmet(self, cell: WantedCell) -> list[PredicateOutcome]:
+        """Return what is missing in a cell in which the condition does not hold."""
+        (outcome,) = self.condition.judge([cell])
+        if outcome.finding is None or outcome.finding.holds is not False:
+            return []
+        why = f"it is not so in {cell.wanted.name} that {self.condition}; it says nothing there"
+        return [PredicateOutcome(cell.name, missing=why)]
+
+    def __str__(self) -> str:
+        return f"{self.check}, where {self.condition}"
+
+
 PREDICATES: dict[str, type[Predicate]] = {
     "best": Best,
     "worst": Worst,
@@ -328,7 +408,23 @@ PREDICATES: dict[str, type[Predicate]] = {
     "rising": Rising,
     "rise_and_fall": RiseAndFall,
     "best_varies": BestVaries,
+    "all_of": AllOf,
 }
+
+
+def _places(outcome: PredicateOutcome) -> set[str]:
+    """Return the names of the cells of an outcome."""
+    return set(outcome.where.split("; "))
+
+
+def _without(outcome: PredicateOutcome, lacking: set[str]) -> PredicateOutcome | None:
+    """Return an outcome if another check lacks numbers in some of its cells: open, or None if it
+    lacks them in all. What refutes stays.
+    """
+    finding, places = outcome.finding, _places(outcome)
+    if finding is None or not places & lacking or False in (finding.holds, finding.throughout):
+        return outcome
+    return None if places <= lacking else replace(outcome, finding=Finding(None, None))
 
 
 def _over(over: Term, under: Term, here: WantedCell, cells: Sequence[WantedCell]) -> RangedNumber:

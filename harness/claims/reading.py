@@ -32,6 +32,10 @@ schema says why.
 """
 
 
+ONE_RUN = "one run says nothing of others"
+"""What is lacking where a claim is about all runs, and there is one."""
+
+
 class Missing(Exception):
     """Error: the tables lack what a claim asks for; the message says what."""
 
@@ -44,9 +48,9 @@ class RangedNumber:
     its own range. `is_varied`: the range is known; false for a simulated arm whose constants were
     not varied. `is_unreached`: constants were varied, and none of them affects the number.
     `is_open`: the value is not known, as a run ended too early; it may be anything in the range.
-    `lacks`: the levels that the tables lack, if the value is open for that reason. `resolution`:
-    smallest share of the number that can be distinguished, the width of a histogram's bucket.
-    `runs`: number of runs. `is_sampled`: the range is a 95 % interval over them.
+    `lacks`: the levels or runs that the tables lack, if the value is open for that reason.
+    `resolution`: smallest share of the number that can be distinguished, the width of a histogram's
+    bucket. `runs`: number of runs. `is_sampled`: the range is a 95 % interval over them.
     """
 
     value: float
@@ -121,15 +125,21 @@ def of_runs(points: Sequence[float]) -> RangedNumber:
 
 def of_all(points: Sequence[float], runs: int) -> RangedNumber:
     """Return the reading that reaches from the least to the greatest of what runs had, which is
-    known exactly; of one run it says nothing of others. Raises Missing if there is no number.
+    known exactly. One run is open: others may have less or more, so that it can refute what is said
+    of all runs, and cannot confirm it. Raises Missing if there is no number.
     """
     finite = [float(point) for point in points if math.isfinite(point)]
     if not finite:
         raise Missing("no run has such a number")
-    ends = [RangedNumber(end, end, end, runs) for end in (min(finite), max(finite))]
-    if runs < 2:
-        ends = [replace(end, low=0.0, high=math.inf) for end in ends]
-    return replace(together(*ends), is_varied=False)
+    least, greatest = (RangedNumber(end, end, end, runs) for end in (min(finite), max(finite)))
+    if runs >= 2:
+        return replace(together(least, greatest), is_varied=False)
+    one_run = {"is_open": True, "lacks": ONE_RUN}
+    least, greatest = (
+        replace(least, low=0.0, **one_run),
+        replace(greatest, high=math.inf, **one_run),
+    )
+    return replace(together(least, greatest), is_varied=False, **one_run)
 
 
 def of_spread(spread: float, runs: int) -> RangedNumber:
@@ -137,10 +147,10 @@ def of_spread(spread: float, runs: int) -> RangedNumber:
     its 95 % interval.
 
     The interval is that of the standard deviation of normal numbers. Other runs may differ from
-    runs that agree by their whole value. The spread of one run may be anything.
+    runs that agree by their whole value. The spread of one run may be anything, and is open.
     """
     if runs < 2:
-        return RangedNumber(spread, 0.0, math.inf, runs)
+        return RangedNumber(spread, 0.0, math.inf, runs, is_open=True, lacks=ONE_RUN)
     low, high = interval.spread_factors(runs)
     return RangedNumber(spread, low * spread, high * spread or 1.0, runs, is_sampled=True)
 

@@ -174,6 +174,16 @@ def changes(runs: Sequence[RunTimeline]) -> RangedNumber:
     )
 
 
+def oscillation(runs: Sequence[RunTimeline]) -> RangedNumber:
+    """Greatest rise of the level within a run's end, or its greatest fall if that is less."""
+    return of_runs([min(_rise(end), _rise(-end)) for end in (run.level[run.end] for run in runs)])
+
+
+def _rise(values: np.ndarray) -> float:
+    """Return the most by which a value is above one before it."""
+    return float((values - np.minimum.accumulate(values)).max())
+
+
 def noise(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Relative standard deviation of throughput between successive periods at one level."""
     found = []
@@ -204,11 +214,13 @@ def paying_climbs(runs: Sequence[RunTimeline]) -> RangedNumber:
 def busy_climbs(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Steps up before which the CPUs were busier than 80 %, however long a law looks back: but not
     beyond its last step up.
+
+    Raises Missing if the CPUs of no run were ever so busy, as nothing then kept a law from it.
     """
     found = []
     for run in runs:
         cpu = run.rows["system_cpu"].to_numpy(float)
-        if not np.isnan(cpu).all():
+        if (cpu > BUSY_CPU_SHARE).any():
             ups = np.flatnonzero(np.diff(run.level) > 0)
             since = [0, *(ups[:-1] + 1)]
             found.append(
@@ -219,6 +231,10 @@ def busy_climbs(runs: Sequence[RunTimeline]) -> RangedNumber:
                     )
                 )
             )
+    if not found:
+        raise Missing(
+            f"no run of {runs[0].experiment} found the CPUs busier than {BUSY_CPU_SHARE:.0%}"
+        )
     return of_runs(found)
 
 
@@ -258,6 +274,7 @@ MEASURES: dict[str, tuple[str, Callable[[list[RunTimeline]], RangedNumber]]] = {
     "final_over_best": ("ratio", final_over_best),
     "throughput_range": ("share", throughput_range),
     "changes": ("share", changes),
+    "oscillation": ("threads", oscillation),
     "noise": ("share", noise),
     "paying_climbs": ("share", paying_climbs),
     "busy_climbs": ("steps", busy_climbs),

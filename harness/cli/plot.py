@@ -40,6 +40,10 @@ examples:
       one panel for a column of a paper: its text is text, in TrueType fonts of 7 points; what the
       title and the foot said is printed, for the caption
 
+  millrace plot pldi17_fig10 --panel mix,cost=1000 --machine xeon --without dynamic-elastic-pldi17 \
+      --title 'As many threads as the work needs' -o front.png
+      one panel with a title of your own, without one of the arms
+
   millrace plot pldi17_fig10 --csv fig10.csv --latex fig10.tex
       the data of the figure and no picture
 """
@@ -96,6 +100,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeated",
     )
     parser.add_argument("--machine", metavar="NAME", help="draw results on this machine alone")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="ARM",
+        help="leave out this arm, such as dynamic-elastic-pldi17; may be repeated",
+    )
+    parser.add_argument(
+        "--title", metavar="TEXT", help="title of the figure, in place of its own one"
+    )
     parser.add_argument(
         "--width",
         type=_width,
@@ -165,7 +179,8 @@ def run(args: argparse.Namespace) -> int:
     from harness.plots.draw import Part
     from harness.plots.paper import Shape, shaped
 
-    part = Part(args.panel, args.machine, *(path and Path(path) for path in (args.csv, args.latex)))
+    data_files = (path and Path(path) for path in (args.csv, args.latex))
+    part = Part(args.panel, args.machine, *data_files, without=args.without)
     shape = Shape(args.width, args.font, args.font_size, not args.no_title)
     with shaped(shape):
         if files:
@@ -173,7 +188,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             _draw_row(args, paths, part)
     if not shape.titled and paths:
-        title = name if files else FIGURES[name].heading
+        title = args.title or (name if files else FIGURES[name].heading)
         say(" ".join([f"{title}.", *shape.foot]))
     return 0
 
@@ -214,7 +229,13 @@ def _draw_row(args: argparse.Namespace, paths: list[Path], part: Part) -> None:
         from harness.experiments.config import load_config
 
         folder = Path(load_config(profile_of(args)).tables(args.figure))
-    draw(FIGURES[args.figure], folder, paths, part)
+    _say_left_out(args, draw(FIGURES[args.figure], folder, paths, part, args.title))
+
+
+def _say_left_out(args: argparse.Namespace, lost: str) -> None:
+    """Say which points are left out; without a title, the foot is printed and says it."""
+    if lost and not args.no_title:
+        say(lost)
 
 
 def _draw_own(file: Path, args: argparse.Namespace, paths: list[Path], part: Part) -> None:
@@ -225,17 +246,23 @@ def _draw_own(file: Path, args: argparse.Namespace, paths: list[Path], part: Par
     config = load_config(profile_of(args), files=[file])
     place = args.records or Path(config.records(file.stem, "any")).parent
     with folder_of(str(place)) as folder:
-        _draw_records(file, config.experiment(file.stem), Path(folder), paths, part)
+        _draw_records(args, file, config.experiment(file.stem), Path(folder), paths, part)
 
 
 def _draw_records(
-    file: Path, experiment: Experiment, folder: Path, paths: list[Path], part: Part
+    args: argparse.Namespace,
+    file: Path,
+    experiment: Experiment,
+    folder: Path,
+    paths: list[Path],
+    part: Part,
 ) -> None:
     import pandas as pd
 
     from harness.experiments.results import in_order
     from harness.plots import style
     from harness.plots.experiment_panels import figure_of_experiment
+    from harness.plots.provenance import left_out
     from harness.plots.settled import without_unsettled
 
     size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
@@ -255,8 +282,9 @@ def _draw_records(
     if not paths:
         return
     uses = _time_uses(folder) if any(block.explained for block in experiment.blocks()) else {}
-    style.save(figure_of_experiment(table, cells, file.stem, uses), paths)
+    style.save(figure_of_experiment(table, cells, args.title or file.stem, uses), paths)
     say(f"wrote {', '.join(map(str, paths))}: {len(table)} arms of {table['cell'].nunique()} cells")
+    _say_left_out(args, left_out(table))
 
 
 def _with_pandas(folder: Path) -> pd.DataFrame:

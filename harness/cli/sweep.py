@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -183,10 +184,9 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
         arms = ", ".join(arm.name for arm in block.arms)
         state = f"about {clock(block.estimated_s)}" if block in due else "measured"
         variants = f" and {len(block.variants)} variants" if block.variants else ""
-        repeats = f"{block.repeats}"
-        if block.most_repeats > block.repeats:
-            repeats += f" to {block.most_repeats}"
-        say(f"{block.name}: {len(block.arms)} arms x {repeats} repeats{variants} ({arms}); {state}")
+        finals = f" and {block.finals.repeats} of the best" if block.finals else ""
+        times = f"{len(block.arms)} arms x {block.repeats} repeats{finals}{variants}"
+        say(f"{block.name}: {times} ({arms}); {state}")
     runs = sum(block.runs for block, _ in plan)
     say(
         f"{len(plan)} blocks, {runs} runs; to measure: {len(due)} blocks, "
@@ -217,16 +217,18 @@ def _measure(
     progress: SweepProgress,
     named: str | None,
 ) -> None:
-    from harness.measurement.block import block_order, run_block
+    from harness.measurement.block import block_order, final_order, run_block
     from harness.measurement.records import write_records
     from harness.measurement.unfinished import Unfinished
 
     asked = {arm: replace(run, constants=constants) for arm, run in block.runs_by_arm().items()}
     order = block_order(asked, block.repeats, block.order_seed, block.variants)
-    unfinished = Unfinished(path, order, block.place.digests)
+    finals = block.finals
+    later = finals and partial(final_order, asked, block.repeats, block.order_seed, finals)
+    unfinished = Unfinished(path, order, block.place.digests, later)
     finished = unfinished.records()
     if finished:
-        print(f"{path}: goes on behind {len(finished)} of {len(order)} runs", file=sys.stderr)
+        print(f"{path}: goes on behind {len(finished)} of {block.runs} runs", file=sys.stderr)
     records = []
     for record in run_block(
         asked,
@@ -236,7 +238,7 @@ def _measure(
         progress.note,
         block.variants,
         finished=finished,
-        narrowing=block.narrowing,
+        finals=finals,
     ):
         if named is not None:
             record["machine"] = named
@@ -245,5 +247,4 @@ def _measure(
         records.append(record)
         progress.finished(block, record)
     write_records(path, records)
-    progress.spared(block, block.runs - len(records))
     unfinished.remove()

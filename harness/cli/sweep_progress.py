@@ -59,12 +59,6 @@ class SweepProgress(OverwrittenLine):
                 flush=True,
             )
 
-    def spared(self, block: Block, runs: int) -> None:
-        """Take back so many runs of a block: its arms needed fewer repeats than they might have."""
-        self._total -= runs
-        self._estimated_s -= block.estimated_s * runs / block.runs
-        self._left_s = max(self._left_s - block.estimated_s * runs / block.runs, 0.0)
-
     def _head(self) -> str:
         return f"[{self._done}/{self._total}]"
 

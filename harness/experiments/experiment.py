@@ -8,15 +8,16 @@ Cell, Arm   a topology with its parameters; a threading model
 
 from __future__ import annotations
 
+import statistics
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.machines.place import Place
-from harness.measurement.block import Narrowing
+from harness.measurement.finals import Finals, count_of
 from harness.measurement.spec import PERIOD_S, PeerModel, Run
 from harness.models import Model
 from harness.peers import find_peer
@@ -106,7 +107,7 @@ class Block:
     # simulated: arms that are not elastic run until stationary, for so many at most
     events: int | None = None
     explained: bool = False  # its records say what threads spent their time on
-    narrowing: Narrowing | None = None  # rule for more repeats of noisy arms
+    finals: Finals | None = None  # rule for more runs of the best arms
 
     @property
     def stem(self) -> str:
@@ -121,23 +122,28 @@ class Block:
         return f"{self.experiment}/{self.stem}"
 
     @property
-    def most_repeats(self) -> int:
-        """Number of repeats of an arm that needs the most of them."""
-        return max(self.repeats, self.narrowing.repeats if self.narrowing else 0)
-
-    @property
     def runs(self) -> int:
-        """Number of runs of the block, at most."""
-        return len(self.arms) * (self.most_repeats + len(self.variants))
+        """Number of runs of the block: at most so many, as arms that fail are no finalists."""
+        finals = self.finals.repeats if self.finals else 0
+        finalists = sum(count_of(len(side)) for side in self._sides())
+        return len(self.arms) * (self.repeats + len(self.variants)) + finalists * finals
 
     @property
     def estimated_s(self) -> float:
-        """About how long the block takes [s] if every arm needs the most repeats; runs that settle
-        late take longer.
+        """About how long the block takes [s]; runs that settle late take longer. Finalists, which
+        nobody knows yet, count as the mean of their side.
         """
-        return (self.most_repeats + len(self.variants)) * sum(
-            self._estimated_s(arm) for arm in self.arms
-        )
+        finals = self.finals.repeats if self.finals else 0
+        first, later = self.repeats + len(self.variants), 0.0
+        for side in self._sides():
+            later += count_of(len(side)) * statistics.fmean(map(self._estimated_s, side))
+        return first * sum(self._estimated_s(arm) for arm in self.arms) + finals * later
+
+    def _sides(self) -> Iterator[list[Arm]]:
+        """Yield our arms, then the peers, unless there are none."""
+        for peers in (False, True):
+            if side := [arm for arm in self.arms if isinstance(arm.model, PeerModel) is peers]:
+                yield side
 
     def _estimated_s(self, arm: Arm) -> float:
         if self.place.simulated and self.events is not None and not arm.elastic:
@@ -193,7 +199,7 @@ class Block:
             f"s; warm-up {self.warmup}; "
             f"seed {self.seed}; machine {self.place.machine}{period}{self._simulated}"
             f"{'; explained' if self.explained else ''}"
-            f"{f'; {self.narrowing}' if self.narrowing else ''}"
+            f"{f'; {self.finals}' if self.finals else ''}"
         )
 
     @property

@@ -20,15 +20,14 @@ from harness.files.checked_yaml import dotted, load_schema, read_checked, wrong
 from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.block import Narrowing
+from harness.measurement.finals import Finals
 from harness.measurement.spec import EVENTS, PERIOD_S, PeerModel, level_of
 from harness.models import MODELS, OPTIONS, pool_of, with_level
 from harness.models.schemas import arm_entry
 
 OVERRIDES = (
     "repeats",
-    "most_repeats",
-    "spread",
+    "final_repeats",
     "duration_s",
     "events",
     "warmup",
@@ -36,11 +35,6 @@ OVERRIDES = (
     "queue_capacity",
 )
 """Settings that a size of an experiment may override, and a machine of a size again."""
-
-SPREAD = 1.3
-"""Upper over lower end of an interval, at most, where `most_repeats` asks for narrow ones and an
-experiment has no other number.
-"""
 
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
 """Shortest window and period on real threads [s]."""
@@ -85,7 +79,7 @@ def read_experiment(
             "experiment": path.stem,
             "explained": size.get("explained", False),
             "place": here,
-            "narrowing": _narrowing(here, settled),
+            "finals": _finals(here, settled),
             "variants": _variants(
                 here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))
             ),
@@ -95,6 +89,7 @@ def read_experiment(
         for cell, graph, (where, asked) in _cells(path, spot, size, entry, shared["seed"]):
             if where not in arms:
                 arms[where] = tuple(_arms(path, where, asked, here, capacity, left_out))
+            _check_peers(path, where, asked, cell, graph, shared["seed"])
             block = Block(cell=cell, arms=arms[where], **shared)
             if graph is not None:
                 _check_levels(path, spot, graph, block)
@@ -248,6 +243,35 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
             raise UserError(f"{path}: {dotted(spot)}: {rule}, not {level_of(model)}: {why}")
 
 
+def _check_peers(
+    path: Path,
+    where: Spot,
+    entries: Sequence[Mapping[str, Any]],
+    cell: Cell,
+    graph: Graph | None,
+    seed: int,
+) -> None:
+    """Raise UserError for a peer, built here or not, that does not run the graph of a cell."""
+    entry_of = {
+        name: index for index, entry in enumerate(entries) for name in _listed(entry.get("peer"))
+    }
+    entry_of.pop(None, None)  # arms of our own
+    if not entry_of:
+        return
+    import topologies
+    from harness.peers import all_peers
+
+    known, at = all_peers(), dotted(where)
+    try:
+        graph = graph or topologies.build(cell.topology, cell.parameters, seed)[0]
+        for name, index in entry_of.items():
+            at = dotted((*where, index, "peer"))
+            known[name].plan(graph, 1, None)
+    except UserError as error:
+        hint = "" if "sweeps" in where else "; a sweep may have arms of its own"
+        raise UserError(f"{path}: {at}: {error}{hint}") from error
+
+
 def _arms(
     path: Path,
     where: Spot,
@@ -331,12 +355,10 @@ def _arms_of(
         raise UserError(f"{path}: {dotted(spot)}: {error}") from error
 
 
-def _narrowing(place: Place, settled: Mapping[str, Any]) -> Narrowing | None:
-    """Return the rule for more repeats of arms that are measured; None: there is none."""
-    repeats = int(settled.get("most_repeats", 0))
-    if place.simulated or repeats <= int(settled["repeats"]):
-        return None
-    return Narrowing(float(settled.get("spread", SPREAD)), repeats)
+def _finals(place: Place, settled: Mapping[str, Any]) -> Finals | None:
+    """Return the rule for more runs of the best arms that are measured; None: there is none."""
+    repeats = int(settled.get("final_repeats", 0))
+    return Finals(repeats) if repeats and not place.simulated else None
 
 
 def _events(place: Place, settled: Mapping[str, Any]) -> int | None:

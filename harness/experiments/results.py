@@ -15,8 +15,11 @@ from harness.measurement.records import rate_of, read_records
 KEY = ("cell", "machine", "simulated", "software", "arm", "model")
 COLUMNS = (
     *KEY, "mean", "lo", "hi", "n", "failed", "no_rate", "unsettled", "settled_share", "mean_of",
-    "elastic", "queue_capacity", "unfit", "hosts", "cpu_model", "cpus_allowed", "commit",
+    "elastic", "queue_capacity", "settled_mean", "settled_lo", "settled_hi", "unfit", "hosts",
+    "cpu_model", "cpus_allowed", "commit",
 )  # fmt: skip
+
+RATES = ("mean", "lo", "hi", "settled_mean", "settled_lo", "settled_hi")
 
 Record = Mapping[str, Any]
 
@@ -31,7 +34,8 @@ def table_of_folder(folder: Path) -> pd.DataFrame:
 
 def table_of_records(records: Iterable[Record]) -> pd.DataFrame:
     """Return a row for each arm of each cell: its mean [tuples/s] over n correct runs with its
-    95 % interval, none for fewer than two. Runs with other constants of a machine do not count.
+    95 % interval, none for fewer than two. Runs with other constants of a machine do not count,
+    nor those that chose an arm for its final runs.
     """
     runs: dict[tuple[object, ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -42,7 +46,7 @@ def table_of_records(records: Iterable[Record]) -> pd.DataFrame:
             runs[tuple(key[name] for name in KEY)].append(record)
     rows = [dict(zip(KEY, key, strict=True)) | _row(each) for key, each in runs.items()]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype(dict.fromkeys(("mean", "lo", "hi", "settled_share"), float))
+    return table.astype(dict.fromkeys((*RATES, "settled_share"), float))
 
 
 def in_order(
@@ -68,10 +72,11 @@ def _rank(known: Sequence[str], name: str) -> int:
 def _row(runs: Sequence[Record]) -> dict[str, object]:
     """Return the values of an arm, from all its runs; the host is that of the first one."""
     correct = [run for run in runs if run["error"] is None and run["correct"]]
-    used = [run for run in correct if rate_of(run) is not None]
+    final = any(run.get("final") for run in runs)
+    used = [run for run in correct if rate_of(run) is not None and run.get("final", False) is final]
     rates = [rate_of(run) for run in used]
-    several = len(rates) > 1
-    mean, low, high = mean_interval(rates) if several else (*(rates or [None]), None, None)
+    mean, low, high = _mean_of_rates(rates)
+    of_settled = _mean_of_rates([rate_of(run) for run in used if run["settled"]])
     unsettled = sum(not run["settled"] for run in used)
     hosts = [run["host"] or {} for run in used]
     first = min(runs, key=lambda run: run["started_at"] or "")
@@ -82,18 +87,24 @@ def _row(runs: Sequence[Record]) -> dict[str, object]:
         "hi": high,
         "n": len(used),
         "failed": len(runs) - len(correct),
-        "no_rate": len(correct) - len(used),
+        "no_rate": sum(rate_of(run) is None for run in correct),
         "unsettled": unsettled,
         "settled_share": 1 - unsettled / len(used) if used else None,
         "mean_of": _mean_of(used, unsettled > 0),
         "elastic": any(run["elastic"] is not None for run in runs),
         "queue_capacity": max(run["queue_capacity"] for run in runs),
+        **dict(zip(("settled_mean", "settled_lo", "settled_hi"), of_settled, strict=True)),
         "unfit": sum(not host.get("host_fit", True) for host in hosts),
         "hosts": len({host.get("hostname_hash") for host in hosts} - {None}),
         "cpu_model": host.get("cpu_model"),
         "cpus_allowed": host.get("cpus_allowed"),
         "commit": first["commit"],
     }
+
+
+def _mean_of_rates(rates: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the mean and the ends of its interval; None for what too few runs do not have."""
+    return mean_interval(rates) if len(rates) > 1 else (*(rates or [None]), None, None)
 
 
 def _mean_of(used: Sequence[Record], is_unsettled: bool) -> str | None:

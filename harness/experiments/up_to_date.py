@@ -48,9 +48,9 @@ def _is_as_asked(block: Block, records: list[dict[str, Any]]) -> bool:
     varied = {(record.get("arm"), _variant(record)) for record in records if _variant(record)}
     asked = {name: run.asked for name, run in block.runs_by_arm().items()}
     wanted = {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
-    if block.narrowing is not None:  # then noisy arms have more repeats
-        more = range(block.repeats, block.narrowing.repeats)
-        runs -= {(arm.name, repeat) for arm in block.arms for repeat in more}
+    if block.finals is not None:
+        later = range(block.repeats, block.repeats + block.finals.repeats)
+        wanted |= {(arm, repeat) for arm in block.finals.arms(records) for repeat in later}
     return (
         (runs >= wanted if varied else runs == wanted)
         and varied

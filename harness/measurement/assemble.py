@@ -61,6 +61,7 @@ def blank_record(
         "seed": run.seed,
         "repeat": run.repeat,
         "order_in_block": run.order_in_block,
+        **({"final": True} if run.final else {}),
         "queue_capacity": getattr(model, "queue_capacity", None) or 0,
         "host": {},
         "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -22,6 +22,8 @@ from harness.models.option import options_of
 # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few
 # seconds
 START_AND_STOP_S = 60.0
+# the same of a peer: more than all limits of its engine together, which say what was late
+PEER_START_AND_STOP_S = 360.0
 
 PERIOD_S = 1.0  # of control laws, unless another one is asked for
 DURATION_S = 2.0  # of the measured window, likewise
@@ -109,6 +111,7 @@ class Run:
     seed: int = 0
     repeat: int = 0  # 0-based
     order_in_block: int = 0  # position in the block's randomised order
+    final: bool = False  # compares arms that earlier runs of the block chose (`finals`)
     experiment: str = "adhoc"
     cell: str = ""  # "": made from topology and parameters
     arm: str = ""  # "": made from the model
@@ -141,7 +144,7 @@ class Run:
         question.
         """
         of_run = {"repeat", "order_in_block", "constants", "graph_file", "allow_threads"}
-        of_run |= {"live", "explained"}
+        of_run |= {"live", "explained", "final"}
         common = {name: value for name, value in self.to_mapping().items() if name not in of_run}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -272,10 +275,11 @@ class Run:
             return None
         if self.simulated:
             return SIMULATION_TIMEOUT_S
+        is_peer = isinstance(self.model, PeerModel)
         return (
             max(self.warmup_limit_s, self.adaptation_limit_s)
             + self.elastic_window_s
-            + START_AND_STOP_S
+            + (PEER_START_AND_STOP_S if is_peer else START_AND_STOP_S)
         )
 
 

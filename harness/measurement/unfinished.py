@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,18 @@ class Unfinished:
         The block's runs, in their order.
     digests : sequence of str
         Of the profiles that simulated runs have.
+    later : function, optional
+        Returns the runs that follow, from the records of those in `order`.
     """
 
-    def __init__(self, path: Path, order: Sequence[Run], digests: Sequence[str] = ()) -> None:
-        self._block, self._order = path, order
+    def __init__(
+        self,
+        path: Path,
+        order: Sequence[Run],
+        digests: Sequence[str] = (),
+        later: Callable[[Sequence[Mapping[str, Any]]], Sequence[Run]] | None = None,
+    ) -> None:
+        self._block, self._order, self._later = path, order, later
         self._path = None if is_special(path.resolve()) else path.with_name(path.name + SUFFIX)
         self._of = _digest([run.to_json() for run in order], digests)
 
@@ -80,7 +88,7 @@ class Unfinished:
         records: list[dict[str, Any]] = []
         end = len(head) + 1
         # what follows the last line break is no line
-        for line, run in zip(lines[:-1], self._order, strict=False):
+        for line, run in zip(lines[:-1], self._runs(records), strict=False):
             try:
                 record = json.loads(line)
                 validate_record(record)
@@ -96,6 +104,12 @@ class Unfinished:
             end += len(line) + 1
         os.truncate(self._path, end)
         return records
+
+    def _runs(self, records: Sequence[Mapping[str, Any]]) -> Iterator[Run]:
+        """Yield the runs in their order; `records` grows meanwhile, by that of each run."""
+        yield from self._order
+        if self._later is not None:
+            yield from self._later(records)
 
     def _write(self, text: str, flags: int) -> None:
         try:

@@ -15,10 +15,12 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import UserError
-from harness.files.checked_yaml import did_you_mean
-from harness.peers.peer import Peer
+
+if TYPE_CHECKING:
+    from harness.peers.peer import Peer
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -37,6 +39,8 @@ def find_peer(name: str) -> Peer:
         for peer in _peers_in(folder):
             if peer.name == name:
                 return peer
+    from harness.files.checked_yaml import did_you_mean  # late: `build` begins with this module
+
     known = all_peers()
     raise UserError(
         f"peer {name!r} is unknown{did_you_mean(name, known)}; peers are: {', '.join(known)}"

@@ -17,7 +17,11 @@ def recipe(folder: Path, crate: str) -> dict[str, Any]:
         "folder": folder,
         "command": (f"{{out}}/target/release/{package}",),
         "version": ("../rust/Cargo.lock", rf'name = "{crate}"\nversion = "([\d.]+)"'),
-        "tools": (Tool("cargo", "cargo"),),
+        "tools": (
+            Tool("cargo", "cargo", version=(("rustc", "--version"), r"rustc ([\d.]+)")),
+            Tool("cc", "gcc"),  # it links by that
+        ),
+        "kept": ("target",),
         "build": (
             (
                 "cargo",

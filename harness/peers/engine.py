@@ -65,7 +65,9 @@ class PeerEngine:
         """Start the program and the graph in it, and wait while it compiles code at run time.
         Raises RunFailed.
         """
-        self._program = PeerProgram(self._peer.name, self._command, self._plan.text)
+        # as in our runtime, where sources with a rate ask for it
+        sharp = any(operator.rate is not None for operator in self._operators)
+        self._program = PeerProgram(self._peer.name, self._command, self._plan.text, sharp)
         try:
             ready = self._program.ask("", "ready", START_S)
             self.threads = _count_or(ready, "threads", 0)

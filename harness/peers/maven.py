@@ -9,6 +9,9 @@ from typing import Any
 
 from harness.peers.peer import Tool
 
+JAVA = Tool(
+    "java", "default-jre-headless", runs=True, version=(("java", "-version"), r'version "([^"]+)"')
+)
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
@@ -40,11 +43,7 @@ def recipe(folder: Path, artifact: str) -> dict[str, Any]:
     return {
         "folder": folder,
         "version": ("pom.xml", rf"{artifact}</artifactId>\s*<version>([\d.]+)"),
-        "tools": (
-            Tool("java", "default-jre-headless", runs=True),
-            Tool("javac", "default-jdk-headless"),
-            Tool("mvn", "maven"),
-        ),
+        "tools": (JAVA, Tool("javac", "default-jdk-headless"), Tool("mvn", "maven")),
         "build": (
             (
                 "mvn",

@@ -41,10 +41,11 @@ SHOWN_CHARACTERS = 60  # characters of a wrong answer
 
 class PeerProgram:
     """One process of a peer. Every failure of it is a RunFailed that names the peer; `close`
-    removes all processes and files.
+    removes all processes and files. `sharp`: its threads sleep as exactly as those of our sources
+    with a rate.
     """
 
-    def __init__(self, name: str, command: Sequence[str], plan: str) -> None:
+    def __init__(self, name: str, command: Sequence[str], plan: str, sharp: bool = False) -> None:
         self.name = name
         self._unread = b""
         self._scratch = tempfile.TemporaryDirectory(
@@ -57,7 +58,7 @@ class PeerProgram:
         self._others = descendants(os.getpid())
         with self._words.open("wb") as words:
             self._process = subprocess.Popen(
-                ending_with_us([*command, str(folder / "plan")]),
+                ending_with_us([*command, str(folder / "plan")], sharp),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,

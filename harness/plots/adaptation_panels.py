@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -20,12 +21,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from harness.experiments.load_changes import Burst, heavy_phases
-from harness.plots import places, provenance, queue_arms, style
+from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.thread_panels import shape_name
 from harness.plots.time_panels import BURST, LEVEL_LINE
 
 PANEL_INCHES = (3.6, 3.9)
 HEIGHTS = (1.3, 1.0, 1.0)  # of throughput, and of queues and threads below
+END_FACTOR = 2.0  # end of the axes, in times of the last change, where movers are shown
 MIN_WIDTH = 8.0  # inches; the title needs them
 BAND = {"alpha": 0.18, "lw": 0, "zorder": 1}
 
@@ -39,6 +41,23 @@ class AdaptationStyle:
     cell_name: Callable[[pd.Series], str]  # from a row of the throughput table
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None
     bursts_label: str = ""
+    shows_movers: bool = False  # True if colours say which elasticity changed a run, not its law
+
+
+@dataclass(frozen=True)
+class Mover:
+    """Elasticity that changed between two periods of a run, as the line between them shows it."""
+
+    name: str
+    color: str
+    width: float
+
+
+THREADS, QUEUES = (
+    Mover("thread count", "#0072b2", 2.2),
+    Mover("placement of queues", "#d55e00", 2.2),
+)
+BOTH, NEITHER = Mover("both", "#222222", 2.2), Mover("neither", "#9a9a9a", 1.0)
 
 
 def _cell_with_payload(row: pd.Series) -> str:
@@ -46,7 +65,7 @@ def _cell_with_payload(row: pd.Series) -> str:
     return f"{shape_name(row)}, {row['cost']}, {style.whole(row['payload'])} B"
 
 
-SETTLING = AdaptationStyle(_cell_with_payload)
+SETTLING = AdaptationStyle(_cell_with_payload, shows_movers=True)
 CHANGING_LOAD = AdaptationStyle(shape_name, heavy_phases, "more heavy operators")
 
 
@@ -83,17 +102,26 @@ def draw(
                 zorder=0,
             )
     centres = (begins + ends) / 2
-    rate.plot(
-        centres, middle["throughput_sink"], color=color, marker=".", markersize=3, lw=1.2, zorder=4
-    )
     several = rows["run_id"].nunique() > 1
+    shows_movers = kind.shows_movers and not several
+    if shows_movers:
+        _draw_moves(rate, centres.to_numpy(float), middle)
+    else:
+        look = {"color": color, "marker": ".", "markersize": 3, "lw": 1.2, "zorder": 4}
+        rate.plot(centres, middle["throughput_sink"], **look)
     if several:
         rate.fill_between(
             centres, least["throughput_sink"], greatest["throughput_sink"], color=color, **BAND
         )
     for ax, column, look in (
-        (queues, "queued_ports", {"color": color, "lw": 1.5}),
-        (threads, "threads_active", {"color": style.INK, "lw": 1.0, "ls": LEVEL_LINE}),
+        (queues, "queued_ports", {"color": QUEUES.color if shows_movers else color, "lw": 1.5}),
+        (
+            threads,
+            "threads_active",
+            {"color": THREADS.color, "lw": 1.5}
+            if shows_movers
+            else {"color": style.INK, "lw": 1.0, "ls": LEVEL_LINE},
+        ),
     ):
         stands = [begins.iloc[0], *ends]
         low, steps, high = ([of[column].iloc[0], *of[column]] for of in (least, middle, greatest))
@@ -128,12 +156,12 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
     with style.applied():
         drawing, grid = style.grid(len(lines), columns, PANEL_INCHES, 1.2, MIN_WIDTH)
         for number, (name, cell) in enumerate(lines):
-            drawn = []
+            drawn, ended = [], 0.0
             for column, row in enumerate(queue_arms.in_order(cell)):
                 inner = grid[number, column].subgridspec(3, 1, height_ratios=HEIGHTS, hspace=0.06)
                 rate, queues, threads = axes = [drawing.add_subplot(part) for part in inner]
                 rate.set_title(
-                    "\n".join(filter(None, (name, kind.cell_name(row), queue_arms.called(row))))
+                    "\n".join(filter(None, (name, kind.cell_name(row), _called(row, kind))))
                 )
                 threads.set_xlabel("time since the start [s]")
                 if column == 0:
@@ -147,8 +175,11 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
                     continue
                 draw(*axes, runs, queue_arms.look(row).color, kind)
                 drawn.append(axes)
+                ended = max(ended, last_move_s(runs))
             for together in zip(*drawn, strict=True):
                 _on_one_scale(list(together))
+            if kind.shows_movers:
+                _end_after_the_last_move(drawn, ended)
         style.title_with_legend(drawing, title, [*_legend(table, kind), *places.legend(table)])
         provenance.stamp(
             drawing,
@@ -158,6 +189,64 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
             ),
         )
     return drawing
+
+
+def moves(periods: pd.DataFrame) -> list[tuple[Mover, float]]:
+    """Return for each period of a run but the first the elasticity that changed before it, and by
+    how much throughput changed [tuples/s].
+    """
+    changes = periods[["throughput_sink", "queued_ports", "threads_active"]].diff().iloc[1:]
+    found = []
+    for rate, queues, threads in changes.itertuples(index=False):
+        mover = (
+            BOTH if queues and threads else QUEUES if queues else THREADS if threads else NEITHER
+        )
+        found.append((mover, float(rate)))
+    return found
+
+
+def _draw_moves(ax: Axes, centres: np.ndarray, periods: pd.DataFrame) -> None:
+    """Draw throughput with each stretch in the colour of the elasticity that changed before it, and
+    write the sum of the changes of each.
+    """
+    rates, changes = periods["throughput_sink"].to_numpy(float), moves(periods)
+    for number, (mover, _) in enumerate(changes):
+        ends = slice(number, number + 2)
+        ax.plot(
+            centres[ends],
+            rates[ends],
+            color=mover.color,
+            lw=mover.width,
+            solid_capstyle="round",
+            zorder=5 if mover is not NEITHER else 4,
+        )
+    ax.plot(centres, rates, ls="", marker=".", markersize=2.5, color=style.INK, zorder=6)
+    lines = [
+        (f"{mover.name}: {'−' if total < 0 else '+'}{style.rate(abs(total))}", mover.color)
+        for mover in (THREADS, QUEUES, BOTH, NEITHER)
+        if any(each is mover for each, _ in changes)
+        for total in [round(sum(change for each, change in changes if each is mover))]
+    ]
+    for number, (text, color) in enumerate(reversed(lines)):
+        ax.annotate(
+            text,
+            (0.98, 0.04),
+            xycoords="axes fraction",
+            xytext=(0, 9 * number),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=7,
+            color=color,
+            path_effects=settled.TEXT_HALO,
+            zorder=7,
+        )
+
+
+def _called(row: pd.Series, kind: AdaptationStyle) -> str:
+    """Return an arm's name; where colours do not say which law it has, our law is named too."""
+    is_ours = kind.shows_movers and row["arm"] == queue_arms.MULTILEVEL
+    return f"{queue_arms.MULTILEVEL} ({queue_arms.OURS})" if is_ours else queue_arms.called(row)
 
 
 def _law(row: pd.Series) -> str:
@@ -195,6 +284,23 @@ def _median_bursts(rows: pd.DataFrame, kind: AdaptationStyle) -> Iterator[Burst]
         )
 
 
+def last_move_s(rows: pd.DataFrame) -> float:
+    """Return the time at which the last change of threads or queues of any run was made [s]."""
+    ends = [0.0]
+    for _, run in rows.groupby("run_id", sort=False):
+        run = run.sort_values("time_s")
+        moved = run[["queued_ports", "threads_active"]].diff().iloc[1:].any(axis=1)
+        ends += list(run["time_s"].shift().iloc[1:][moved.to_numpy()])
+    return float(max(ends))
+
+
+def _end_after_the_last_move(drawn: list[list[Axes]], ended: float) -> None:
+    """End the axes of a row at twice the time of its last change, if runs go on for longer."""
+    for axes in drawn:
+        for ax in axes:
+            ax.set_xlim(0, min(ax.get_xlim()[1], END_FACTOR * ended or ax.get_xlim()[1]))
+
+
 def _on_one_scale(axes: list[Axes]) -> None:
     for ax in axes:
         ax.set_xlim(0, max(each.get_xlim()[1] for each in axes))
@@ -205,6 +311,12 @@ def _legend(table: pd.DataFrame, kind: AdaptationStyle) -> list[Artist]:
     """Return the legend: throughput above and queues below have their law's colour; threads are
     dashed, for all laws alike.
     """
+    if kind.shows_movers:
+        handles = [
+            style.key(f"throughput after a change of {each.name}", each.color, lw=each.width)
+            for each in (THREADS, QUEUES, BOTH, NEITHER)
+        ]
+        return [*handles, style.key(ls="", label="numbers: sums of these changes [tuples/s]")]
     names = {queue_arms.look(row).color: _law(row) for row in queue_arms.in_order(table)}
     handles: list[Artist] = [
         style.key(color=color, marker=".", label=name) for color, name in names.items()

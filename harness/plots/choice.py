@@ -28,25 +28,45 @@ MOST_LISTED = 12
 
 
 def chosen(
-    tables: Mapping[str, pd.DataFrame], panels: Sequence[str], machine: str | None
+    tables: Mapping[str, pd.DataFrame],
+    panels: Sequence[str],
+    machine: str | None,
+    without: Sequence[str] = (),
 ) -> dict[str, pd.DataFrame]:
-    """Return the rows of panels and of a machine; those of all panels if none is named.
+    """Return the rows of panels and of a machine; those of all panels if none is named. `without`:
+    names of arms that are left out.
 
-    A panel is written as a cell is: `mix,cost=1000`. Raises UserError for one that does not exist.
+    A panel is written as a cell is: `mix,cost=1000`. Raises UserError for one that does not exist,
+    and for an arm that the panels do not have.
     """
-    if not panels and machine is None:
+    if not panels and machine is None and not without:
         return dict(tables)
     name, table = next(iter(tables.items()))
-    if not {"cell", "machine"} <= set(table):
-        option = "--panel" if panels else "--machine"
+    if not {"cell", "machine", "arm"} <= set(table):
+        option = "--panel" if panels else "--machine" if machine is not None else "--without"
         raise UserError(f"{option}: the table {name} has neither cells nor machines")
     if machine is not None:
         table = _of_machine(table, machine)
     if panels:
         table = table[pd.concat([_matches(table, panel) for panel in panels], axis=1).any(axis=1)]
+    table = _without(table, without)
     return {name: table} | {
         other: _beside(rows, table) for other, rows in tables.items() if other != name
     }
+
+
+def _without(table: pd.DataFrame, arms: Sequence[str]) -> pd.DataFrame:
+    there = list(dict.fromkeys(table["arm"]))
+    for arm in arms:
+        if arm not in there:
+            raise UserError(
+                f"--without must be one of {', '.join(there)}, not {arm!r}"
+                f"{did_you_mean(arm, there)}"
+            )
+    kept = table[~table["arm"].isin(arms)]
+    if kept.empty:
+        raise UserError("--without leaves no arm to draw")
+    return kept
 
 
 def names_of_panels(table: pd.DataFrame) -> list[str]:

@@ -21,10 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from harness.plots import means, places, provenance, settled, style
+from harness.plots import cut_ends, means, places, provenance, settled, style
 from harness.plots.style import ModelStyle
 
-INTERVAL = "bars are 95 % Student-t intervals of the mean"
+INTERVAL = "bars are 95 % Student-t intervals of the mean (an arrow names the end of a cut one)"
 WIDTH, HEIGHT = 9.4, 2.9
 MARKER = 6.0  # points, of laws
 FIXED = ModelStyle("#000000", "o", "-")
@@ -58,7 +58,14 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
             for ax in (rate, over_time):
                 places.tint(ax, here)
         style.title_with_legend(
-            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
+            drawing,
+            title,
+            [
+                *legend(table),
+                *settled.legend(table),
+                *settled.crosses(table),
+                *places.legend(table),
+            ],
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
@@ -68,15 +75,18 @@ def draw_rates(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw throughput over fixed threads, and the levels at which laws ended."""
     fixed = rows[~rows["elastic"].astype(bool)].sort_values("threads")
     means.draw(ax, fixed["threads"].astype(float), fixed, FIXED, "fixed")
+    intervals = means.ends(fixed["threads"].astype(float), fixed, FIXED)
     for arm, (name, look) in LOOKS.items():
         found = rows[(rows["arm"] == arm) & rows["mean"].notna() & rows["level"].notna()]
         means.draw(ax, found["level"].astype(float), found, look, name, MARKER)
+        intervals += means.ends(found["level"].astype(float), found, look)
     ax.set_ylim(0, 1.15 * rows["mean"].max() if rows["mean"].max() > 0 else 1)
     ax.yaxis.set_major_formatter(style.rates())
     ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
     ax.set_xlim(0, None)
     ax.set_xlabel("threads")
     ax.set_ylabel("[tuples/s]")
+    cut_ends.draw(ax, intervals)
 
 
 def draw_over_time(ax: Axes, rows: pd.DataFrame) -> None:

@@ -33,6 +33,8 @@ from harness.plots.policy_panels import (
     panels,
 )
 
+INTERVAL = "bars are 95 % Student-t intervals of the means"
+
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
@@ -53,10 +55,10 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
                 places.tint(ax, cells)
                 if column == 0:
                     ax.set_ylabel("average latency")
-        style.title_with_legend(
-            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
-        )
-        provenance.stamp(drawing, table, policy_panels.INTERVAL)
+        numbers = style.key(ls="", label="number: threads")
+        keys = [*legend(table), *settled.legend(table), numbers, *places.legend(table)]
+        style.title_with_legend(drawing, title, keys)
+        provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
 

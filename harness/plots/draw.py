@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from harness.errors import UserError
 from harness.files.given import is_table
-from harness.plots import settled, style
+from harness.plots import provenance, settled, style
 from harness.plots.choice import chosen
 from harness.plots.data import write_csv, write_latex
 
@@ -30,10 +30,11 @@ class Part:
     machine: str | None = None
     csv: Path | None = None
     latex: Path | None = None
+    without: Sequence[str] = ()  # arms
 
     def of(self, tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         """Return the rows to draw, after writing them where the part says."""
-        shown = chosen(tables, self.panels, self.machine)
+        shown = chosen(tables, self.panels, self.machine, self.without)
         if self.csv is not None:
             write_csv(shown, self.csv)
         if self.latex is not None:
@@ -41,18 +42,27 @@ class Part:
         return shown
 
 
-def draw(row: FigureRow, folder: Path, outputs: Sequence[Path], part: Part = Part()) -> None:
-    """Draw one of `FIGURES`, or a part of it, from the tables in a folder.
+def draw(
+    row: FigureRow,
+    folder: Path,
+    outputs: Sequence[Path],
+    part: Part = Part(),
+    title: str | None = None,
+) -> str:
+    """Draw one of `FIGURES`, or a part of it, from the tables in a folder. `title`: instead of that
+    of the row. Return the sentence about points that are left out, "" without any.
 
     Raises UserError for a table that is missing or lacks what the figure shows, RunFailed if a file
     cannot be written.
     """
-    tables = stationary(row, {name: read_table(folder, name, row.name) for name in row.tables})
+    tables = settled.stationary({name: read_table(folder, name, row.name) for name in row.tables})
     shown = part.of(tables)
+    says = row.shows_means and "throughput" in shown
+    lost = provenance.left_out(shown["throughput"]) if says else ""
     if not outputs:
-        return
+        return lost
     try:
-        drawing = figure_of(row, shown)
+        drawing = figure_of(row, shown, title)
     except KeyError as error:
         column = error.args[0]
         if any(column in table for table in tables.values()):
@@ -60,23 +70,19 @@ def draw(row: FigureRow, folder: Path, outputs: Sequence[Path], part: Part = Par
         rule = f"a table in {folder} has no column {column!r}; `millrace aggregate` makes it anew"
         raise UserError(f"--tables: {rule}") from error
     style.save(drawing, outputs)
+    return lost
 
 
-def figure_of(row: FigureRow, tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """Return the figure of a row of `FIGURES`, from the rows of its experiment in each table."""
-    tables = stationary(row, tables)
+def figure_of(
+    row: FigureRow, tables: Mapping[str, pd.DataFrame], title: str | None = None
+) -> Figure:
+    """Return the figure of a row of `FIGURES`, from the rows of its experiment in each table;
+    `title`: instead of that of the row.
+    """
+    tables = settled.stationary(tables)
     module, _, function = row.panel.partition(".")
     panel = getattr(importlib.import_module(f"harness.plots.{module}"), function)
-    return panel(tables, row.heading, **row.options)
-
-
-def stationary(row: FigureRow, tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
-    """Return the tables as a figure shows them: a figure of means has no simulated mean that is not
-    stationary; one over time shows the way there.
-    """
-    if "throughput" in row.tables and "timeline" not in row.tables:
-        return {**tables, "throughput": settled.without_unsettled(tables["throughput"])}
-    return tables
+    return panel(tables, row.heading if title is None else title, **row.options)
 
 
 def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:

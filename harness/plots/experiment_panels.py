@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from harness.measurement.interval import FEWEST_FOR_INTERVAL, range_of_two
-from harness.plots import means, paper, places, provenance, settled, style
+from harness.plots import cut_ends, means, paper, places, provenance, settled, style
 from harness.plots.style import ModelStyle
 from harness.plots.thread_panels import spread_ticks
 from harness.plots.time_bars import NamedBar, draw_time_bars, key_of_time
@@ -31,7 +31,6 @@ MOST_BARS = 16  # of a panel; with more values of the parameter, its least and i
 BAR_INCHES = 0.22
 BAR_COLUMNS = ("mean", "lo", "hi", "n")
 NUDGE = 0.06  # between arms at one place, so that their bars do not hide each other
-CUT_PT = 6.5  # size of the value of an interval's end that is cut
 LOCAL_ALONE = "local (measured)"
 NOT_VARIED = {
     "variants": 0,
@@ -104,8 +103,7 @@ def figure_of_experiment(
             for arm, look in looks.items()
         ]
         keys += settled.legend(table)
-        if table["mean"].isna().any():
-            keys.append(style.key(ls="", marker="x", label="no mean"))
+        keys += settled.crosses(table)
         keys += [*places.legend(table), *key_of_time([bar for own in bars for bar in own])]
         meaning = _meaning_of_bars(table, is_cut)
         if paper.shape().width is None and paper.shape().titled:
@@ -154,7 +152,7 @@ def _draw(
     else:
         ax.set_xticks(range(len(order)), [_tick(value) for value in order])
     _limit(ax, table["mean"])
-    cut: dict[int, list[tuple[float, float, ModelStyle]]] = {}
+    intervals: list[cut_ends.Ends] = []
     for number, (arm, look) in enumerate(looks.items()):
         rows = table.assign(value=values)[table["arm"] == arm].sort_values(
             "value", key=lambda each: each.map(order.index)
@@ -163,6 +161,8 @@ def _draw(
         at = [(value if logarithmic else order.index(value) + shift) for value in rows["value"]]
         x, drawn = pd.Series(at, index=rows.index, dtype=float), rows["mean"].notna()
         good = rows[drawn]
+        of_some = good.apply(settled.is_of_some_runs, axis=1).astype(bool)
+        good = good.assign(n=good["n"] - good["unsettled"].where(of_some, 0))
         ends = [_bar_ends(*row) for row in zip(*(good[name] for name in BAR_COLUMNS), strict=True)]
         lines = good.assign(lo=[low for low, _ in ends], hi=[high for _, high in ends])
         means.draw(ax, x[drawn], lines, look, arm)
@@ -177,14 +177,14 @@ def _draw(
                 clip_on=False,
                 zorder=5,
             )
-        for place, value, (low, high) in zip(x[drawn], good["value"], ends, strict=True):
-            for end in (low, high):
-                cut.setdefault(order.index(value), []).append((place, end, look))
-    is_cut = [_name_cut_ends(ax, ends) for ends in cut.values()]
+        intervals += [
+            cut_ends.Ends(place, low, high, look.color)
+            for place, (low, high) in zip(x[drawn], ends, strict=True)
+        ]
     ax.yaxis.set_major_formatter(style.rates())
     ax.set_xlabel(across)
     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
-    return any(is_cut)
+    return cut_ends.draw(ax, intervals)
 
 
 def _limit(ax: Axes, rates: pd.Series) -> None:
@@ -195,33 +195,6 @@ def _limit(ax: Axes, rates: pd.Series) -> None:
         ax.set_ylim(lowest / 2, 2 * highest)
     else:
         ax.set_ylim(0.0, 1.5 * highest if highest > 0 else 1.0)
-
-
-def _name_cut_ends(ax: Axes, ends: Sequence[tuple[float, float, ModelStyle]]) -> bool:
-    """Draw an arrow where an interval goes on beyond the axis, with the value of its end; those at
-    one place below each other. Return True if there is any.
-    """
-    bottom, top = ax.get_ylim()
-    for side, marker, beyond in (
-        (top, "^", [each for each in ends if each[1] > top]),
-        (bottom, "v", [each for each in ends if each[1] < bottom]),
-    ):
-        for number, (x, end, look) in enumerate(beyond):
-            ax.plot(x, side, marker=marker, ms=4, ls="", color=look.color, clip_on=False, zorder=5)
-            down = -1 if side == top else 1
-            lines_before = number + (0.6 if down == 1 else 0.0)
-            ax.annotate(
-                style.rate(end),
-                (x, side),
-                xytext=(5, down * CUT_PT * (1.2 * lines_before + 0.5)),
-                textcoords="offset points",
-                va="center",
-                fontsize=CUT_PT,
-                color=look.color,
-                path_effects=settled.TEXT_HALO,
-                zorder=6,
-            )
-    return any(end > top or end < bottom for _, end, _ in ends)
 
 
 def _tick(value: int | str) -> str:

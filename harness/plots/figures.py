@@ -25,6 +25,7 @@ class FigureRow:
     caption: str
     paper_figure: str = ""  # the figure that it repeats
     options: Mapping[str, str | int | bool] = field(default_factory=dict)
+    shows_means: bool = True  # of an arm's runs; False if it shows runs over time, or graphs
 
     @property
     def heading(self) -> str:
@@ -103,7 +104,7 @@ def _gains(along: str, graphs: str) -> str:
         threads; yellow (`millrace`), brown (`middleware19`) and dark (`streams`) bars are
         multilevel; the number on a multilevel bar compares it with thread elasticity alone, and the
         number below is its scheduler threads; lines are 95 % intervals, paired by repeat, and a
-        hatched bar has runs that never settled (crossed: it counts hops executed).
+        hatched bar has runs that never settled.
         {STREAMS_COSTS}
         """
 
@@ -118,7 +119,7 @@ ROWS = (
         paper_figure="P17 Figure 9",
         panel="switch_table.figure",
         tables=("throughput",),
-        options={"topology": "pipeline"},
+        options={"topology": "pipeline", "assumed": "payload of 128 bytes"},
         caption=f"""\
         The horizontal axis is the number of scheduler threads, the vertical axis is the mean
         throughput at the sinks from 0 upwards, each row is one graph on one machine, and each panel
@@ -134,6 +135,7 @@ ROWS = (
         paper_figure="P17 Figure 10",
         panel="thread_panels.figure",
         tables=("throughput",),
+        options={"assumed": "payload of 128 bytes, costs of a tuple"},
         caption=f"""\
         The horizontal axis is the number of scheduler threads, the vertical axis is the mean
         throughput at the sinks from 0 upwards, each row is one machine, and each panel is one cost
@@ -148,7 +150,9 @@ ROWS = (
         "P17 §5.4",
         paper_figure="P17 Figure 11",
         panel="time_panels.threads",
+        shows_means=False,
         tables=("throughput", "timeline"),
+        options={"assumed": "payload of 128 bytes, cost of the mix"},
         caption=f"""\
         The horizontal axis is the time since the run began with the fewest threads; the left axis
         is the tuples submitted by all operators, and the right axis is the active scheduler
@@ -166,6 +170,7 @@ ROWS = (
         "ElasticLoadBalance: throughput and active ports over time, by tuple cost",
         "ElasticLoadBalance, How It Performs",
         panel="time_panels.ports",
+        shows_means=False,
         tables=("throughput", "timeline"),
         options={"cells_across": True},
         caption=f"""\
@@ -177,10 +182,27 @@ ROWS = (
         """,
     ),
     FigureRow(
+        "elb_tolerance",
+        "ElasticLoadBalance: active ports over time, by throughput tolerance",
+        "ElasticLoadBalance, Cheap Tuples",
+        panel="time_panels.ports",
+        tables=("throughput", "timeline"),
+        options={"cells_across": True, "compared": "tolerance", "compared_unit": "%"},
+        caption=f"""\
+        {BALANCER_AXES}, each of which has a thread. A panel has cheap, medium or expensive tuples,
+        and the tolerance [%] within which the law takes throughputs for the same.
+        {BALANCER_RUNS}; where the ports change too often for lines, each period is a dot and a
+        tick.
+        All panels are SIMULATED on 16 CPUs, as many as the author's machine had, with the estimated
+        costs of IBM Streams 4.2.
+        """,
+    ),
+    FigureRow(
         "elb_bursty_cost",
         "ElasticLoadBalance under bursts of expensive tuples",
         "ElasticLoadBalance, Bursty Cost",
         panel="time_panels.ports",
+        shows_means=False,
         tables=("throughput", "timeline"),
         options={"shaded": "expensive tuples"},
         caption=f"""\
@@ -195,6 +217,7 @@ ROWS = (
         "ElasticLoadBalance under bursts of tuples",
         "ElasticLoadBalance, Bursty Rate",
         panel="time_panels.ports",
+        shows_means=False,
         tables=("throughput", "timeline"),
         options={"shaded": "silence"},
         caption=f"""\
@@ -300,8 +323,12 @@ ROWS = (
         caption="""\
         The horizontal axis is the cost of a tuple; the upper panels show the throughput at the
         sinks, and the lower ones the median latency, on the same graphs with the same checks.
+        Each arm ran twice; then the three fastest of ours and of the peers, the finalists, ran
+        eight times more, and only these runs make their means, with large markers and 95 %
+        intervals; others have no interval (the quick size has one run of each arm).
         The text at each cost names the fastest peer and its mean as a share of the fastest model of
-        ours, with a 95 % interval that allows for both choices; where it includes 1, it is a tie.
+        ours, both of the finalists, with a 95 % interval that allows for the choice of one of three
+        on each side; where it includes 1, it is a tie.
         Pale arms of ours hand tuples over one by one.
         Source and sink alone are the pipeline without operators, which costs all others as much.
         Sources send as fast as they can, so latencies are those of full queues; they differ with
@@ -322,6 +349,11 @@ ROWS = (
         A line has a point at each rate that the arm keeps up with, and ends with a bar at the most
         that it can; latency counts from the time at which a tuple is due.
         The lowest line at your rate answers which one to take for it.
+        Each arm ran twice; then the three of ours and of the peers with the lowest 99th percentile
+        ran six times more: their points, with large markers, are medians of these runs, and bars go
+        from the least to the greatest.
+        Under the axis stand the best of ours and the best peer at each rate; a tie is where their
+        bars overlap, and of equal arms any two are apart in at most 2 % of cases.
         Bold names and thick lines are ours, and pale ones hand tuples over one by one.
         """,
     ),
@@ -350,15 +382,18 @@ ROWS = (
         "M19 §3.3",
         paper_figure="M19 Figure 6",
         panel="adaptation_panels.settling",
+        shows_means=False,
         tables=("throughput", "timeline"),
         caption=f"""\
         The horizontal axis is the time since the run began without queues and with the fewest
         threads; the upper panels show the throughput at the sinks, the middle ones the ports with
         a queue, and the lower ones the scheduler threads, from 0 and on the same axes along a row.
-        Each panel is one run: a dot is the mean of one period, solid lines are in the colour of the
-        law (yellow: `millrace`, brown: `middleware19`), and the dashed line is the threads; *plain*
-        is the law without its shortcuts, *history* uses what it learnt at other levels, and
-        *satisfied* also has a satisfaction factor of 0.
+        Each panel is one run: a dot is the mean of one period, and the line between two of them has
+        the colour of the elasticity that changed before the second: the thread count, the placement
+        of queues, both or neither. The numbers are the sums of these changes over the
+        whole run; the axes end at twice the time of the last one. *Plain* is the law without its
+        shortcuts, *history* uses what it learnt at other levels, and *satisfied* also has a
+        satisfaction factor of 0.
         Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2, so compare periods
         and shapes and not seconds; {OTHERS_MEASURED_HERE}
         """,
@@ -415,6 +450,7 @@ ROWS = (
         "M19 §4.1",
         paper_figure="M19 Figure 13",
         panel="adaptation_panels.changing_load",
+        shows_means=False,
         tables=("throughput", "timeline"),
         caption=f"""\
         The horizontal axis is the time since the run began; the upper panels show the throughput at
@@ -435,6 +471,7 @@ ROWS = (
         "M19 §4.2 and §4.3",
         paper_figure="M19 Figure 14",
         panel="mw19_fig14.figure",
+        shows_means=False,
         tables=("throughput",),
         caption="""\
         Boxes are operators, arrows are streams; bars before a box are a queue with a thread of its

@@ -21,8 +21,8 @@ from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.thread_panels import cost_key, without_mean
 
 INTERVAL = (
-    "error bars: 95 % interval of the ratio to manual, paired by repeat; arrow: beyond "
-    "four times the ratio"
+    "error bars: 95 % interval of the ratio to manual, paired by repeat; an arrow names the end of "
+    "one that is cut, at four times the ratio"
 )
 PANEL_INCHES = (3.6, 3.4)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
@@ -183,12 +183,17 @@ def _gain(
     left, right = x - width / 2, x + width / 2
     # as fast as manual: a bar without height
     ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)
+    if some := settled.words_of_some_runs(row):
+        look = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "bottom", "zorder": 7}
+        ax.text(x, 1.08, some, path_effects=settled.TEXT_HALO, **look)
     if pd.notna(ratio["lo"]):
         _interval(ax, x, *ratio[["lo", "ratio", "hi"]])
 
 
 def _interval(ax: Axes, x: float, lo: float, ratio: float, hi: float) -> None:
-    """Draw an interval: capped where it ends, with an arrow where it is cut."""
+    """Draw an interval: capped where it ends, with an arrow and the value of its end where it is
+    cut.
+    """
     for end, farthest, nearer, arrow in (
         (lo, ratio / INTERVAL_LIMIT, max, "v"),
         (hi, ratio * INTERVAL_LIMIT, min, "^"),
@@ -204,6 +209,20 @@ def _interval(ax: Axes, x: float, lo: float, ratio: float, hi: float) -> None:
             color=style.INK,
             zorder=4,
         )
+        if shown != end:
+            ax.annotate(
+                f"{_two_digits(end)}×",
+                (x, shown),
+                xytext=(4, 0),
+                textcoords="offset points",
+                rotation=90,
+                fontsize=5.5,
+                ha="center",
+                va="top" if arrow == "^" else "bottom",
+                color=style.INK,
+                path_effects=settled.TEXT_HALO,
+                zorder=6,
+            )
 
 
 def _over_threads_alone(

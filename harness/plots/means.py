@@ -10,8 +10,9 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.axes import Axes
 
-from harness.measurement.interval import greatest_interval
+from harness.measurement.interval import FEWEST_FOR_INTERVAL, greatest_interval
 from harness.plots import settled
+from harness.plots.cut_ends import Ends
 from harness.plots.style import ModelStyle
 
 
@@ -49,6 +50,30 @@ def draw(
             clip_on=False,
             zorder=5,
         )
+
+
+def compared(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one cell that comparisons are of: those of finalists, whose final runs did
+    not choose them; or all rows of a cell without final runs.
+    """
+    final = rows["final"].fillna(False).astype(bool)
+    return rows[final] if final.any() else rows
+
+
+def bar(row: pd.Series) -> list[list[float]] | None:
+    """Return the lengths of the bar of a mean, for matplotlib; None for a mean of too few runs."""
+    if row["n"] < FEWEST_FOR_INTERVAL or pd.isna(row["lo"]):
+        return None
+    return [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+
+
+def ends(x: pd.Series, rows: pd.DataFrame, look: ModelStyle) -> list[Ends]:
+    """Return the intervals of the rows of one line at the places `x`, for `cut_ends`."""
+    known = rows["mean"].notna() & rows["lo"].notna()
+    return [
+        Ends(float(place), row["lo"], row["hi"], look.color)
+        for place, (_, row) in zip(x[known], rows[known].iterrows(), strict=True)
+    ]
 
 
 def best(rows: pd.DataFrame) -> pd.Series:

@@ -1,12 +1,18 @@
 """Latency below saturation: over the rate that a source offers, up to the rate at which each
 runtime saturates, a column for each graph.
 
-Reads   throughput.parquet   cell, topology, its sizes, cost, payload, rate, model, peer, arm, mean
-                             [tuples/s at the sinks], settled_share
-        latency.parquet      cell, arm, p50, p99 [ns]
+Reads   throughput.parquet   cell, topology, its sizes, cost, payload, rate, model, peer, arm,
+                             final, mean [tuples/s at the sinks], settled_share
+        latency.parquet      cell, arm, p50, p99 [ns] with their least and greatest
 Draws   above the median, below the 99th percentile. A line has a point for each offered rate that
         the arm keeps up with, and ends with a bar at the most that it can, measured with a source
-        at full speed. Labels stand at the lines' ends.
+        at full speed. Points of finalists are larger and have their range over runs. Labels stand
+        at the lines' ends; below stands at each rate which of ours and which peer has the least
+        99th percentile.
+
+A tie is where the ranges of the two overlap. Of two equal arms with six runs each they are apart in
+2 / C(12, 6) = 0.2 % of cases, as all orders of the runs are equally likely. Of three arms of ours
+and three peers that are all equal, any two are apart in at most 2 % of cases.
 
 A misreading to avoid: the end of a line is no latency, only a rate. There queues fill, and latency
 is that of full queues.
@@ -14,6 +20,7 @@ is that of full queues.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -24,17 +31,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
-from harness.plots import places, provenance, settled, style
+from harness.measurement.finals import KEPT_UP
+from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import cost_name, shape_name
 
 NS = 1e-9
-KEPT_UP = 0.98
-"""Share of the offered rate that must reach the sinks: as `harness.compare` has it."""
-
 QUANTILES = {"p50": "median latency", "p99": "99th percentile of latency"}
+RANGES = [f"{name}_{end}" for name in QUANTILES for end in ("least", "greatest")]
 COLUMN_INCHES, HEIGHT_INCHES = 8.0, 10.5
 LABEL_GAP = 0.031  # from label to label, of a panel's height
-NOTE = "medians over runs"
+MARKER_PT = 4.5
+SECONDS = EngFormatter(unit="s", sep=" ")
+FEWEST_FOR_RANGE = 5  # runs of an arm: with fewer, ranges of equal arms are often apart
+NOTE_CHARACTERS = 130  # of a line below a column
+NOTE = "medians over runs; bars go from the least to the greatest run"
 
 
 class RateLine(NamedTuple):
@@ -65,16 +75,20 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
                 places.tint(axes[row][column], rows)
             below = axes[-1][column]
             below.set_xlabel("offered rate [tuples/s]")
+            said = [verdict(at_rate) for _, at_rate in rows[rows["rate"] > 0].groupby("rate")]
             silent = [line.name for line in drawn if line.points.empty]
             if silent:
-                below.annotate(
-                    f"keep up with none of these rates: {', '.join(silent)}",
-                    (0.0, -0.12),
-                    xycoords="axes fraction",
-                    va="top",
-                    fontsize=7,
-                    color=style.FAINT,
-                )
+                text = f"keep up with none of these rates: {', '.join(silent)}"
+                said.append(textwrap.fill(text, NOTE_CHARACTERS))
+            below.annotate(
+                "\n".join(filter(None, said)),
+                (0.0, -0.12),
+                xycoords="axes fraction",
+                va="top",
+                fontsize=7.5,
+                linespacing=1.5,
+                color=style.INK,
+            )
         for row, label in enumerate(QUANTILES.values()):
             axes[row][0].set_ylabel(label)
         end = Line2D([], [], color=style.INK, ls=":", marker="|", ms=9, label="saturates here")
@@ -88,8 +102,52 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
 def with_latency(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the throughput table with the quantiles of each arm's latency."""
     return tables["throughput"].merge(
-        tables["latency"][[*places.COLUMNS, "cell", "arm", *QUANTILES]], how="left"
+        tables["latency"][[*places.COLUMNS, "cell", "arm", *QUANTILES, *RANGES]], how="left"
     )
+
+
+def sustained(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of arms that keep up with their rate, the least 99th percentile first; of
+    finalists alone if there are any.
+    """
+    rows = means.compared(rows[rows["mean"].notna()])
+    return rows[rows["mean"] >= KEPT_UP * rows["rate"]].sort_values(["p99", "arm"])
+
+
+def overlap(one: pd.Series, other: pd.Series) -> bool:
+    """Return True if the ranges of the 99th percentiles of two arms overlap, so that they are a
+    tie.
+    """
+    return bool(
+        one["p99_least"] <= other["p99_greatest"] and other["p99_least"] <= one["p99_greatest"]
+    )
+
+
+def is_of_few_runs(row: pd.Series) -> bool:
+    """Return True if the range of an arm is of too few runs to tell it from others."""
+    return row["n"] < FEWEST_FOR_RANGE
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """Return the least 99th percentile of ours and of the peers at one rate, each with its range
+    over runs: `10 k: manual 53 µs [50 µs, 61 µs], tbb 78 µs [60 µs, 80 µs]: a tie`. "" without
+    either.
+    """
+    rows = sustained(rows)
+    sides = rows[rows["peer"].isna()], rows[rows["peer"].notna()]
+    if any(side.empty for side in sides):
+        return ""
+    first, second = (side.iloc[0] for side in sides)
+    few = is_of_few_runs(first) or is_of_few_runs(second)
+    end = ": too few runs to tell" if few else ": a tie" if overlap(first, second) else ""
+    return f"{style.rate(first['rate'])}: {_in_words(first)}, {_in_words(second)}{end}"
+
+
+def _in_words(row: pd.Series) -> str:
+    middle, least, greatest = (
+        SECONDS(float(f"{row[name] * NS:.2g}")) for name in ("p99", "p99_least", "p99_greatest")
+    )
+    return f"{row['arm']} {middle}" + ("" if row["n"] == 1 else f" [{least}, {greatest}]")
 
 
 def by_graph(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -137,7 +195,17 @@ def draw(ax: Axes, drawn: list[RateLine], quantile: str) -> None:
         width = 2.2 if line.ours else 1.0
         ax.plot(x, y, color=line.look.color, ls=line.look.line, lw=width, zorder=2)
         for place, value, (_, row) in zip(x, y, points.iterrows(), strict=True):
-            ax.plot(place, value, ls="", ms=5, zorder=3, **settled.filled(row, line.look))
+            ax.errorbar(
+                place,
+                value,
+                yerr=_ends(row, quantile),
+                ls="",
+                ms=MARKER_PT + 2.0 * bool(row["final"]),
+                elinewidth=0.8,
+                capsize=2,
+                zorder=3,
+                **settled.filled(row, line.look),
+            )
         end = x[-1]
         if line.most > end:
             end = line.most
@@ -149,6 +217,16 @@ def draw(ax: Axes, drawn: list[RateLine], quantile: str) -> None:
     ax.xaxis.set_major_formatter(style.rates())
     ax.yaxis.set_major_formatter(EngFormatter(unit="s", sep=" "))
     _label(ax, ends)
+
+
+def _ends(row: pd.Series, quantile: str) -> list[list[float]] | None:
+    """Return the lengths of the bar of a finalist's quantile [s], for matplotlib; of others
+    None.
+    """
+    if not row["final"]:
+        return None
+    least, greatest = row[f"{quantile}_least"], row[f"{quantile}_greatest"]
+    return [[(row[quantile] - least) * NS], [(greatest - row[quantile]) * NS]]
 
 
 def _label(ax: Axes, ends: list[tuple[float, float, RateLine]]) -> None:

@@ -1,16 +1,16 @@
 """Other runtimes beside ours: throughput and latency over the cost of a tuple, a column for each
 shape of a graph and each payload.
 
-Reads   throughput.parquet   cell, topology, its sizes, payload, cost, model, peer, arm, mean, lo,
-                             hi [tuples/s at the sinks], settled_share
-        latency.parquet      cell, arm, p50 [ns]
-Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the
-        fastest of ours with its interval; a pipeline without operators, source and sink alone,
-        stands before the costs; below: median latency from source to sink, of sources at
-        full speed, so with queues as full as they get
+Reads   throughput.parquet   cell, topology, its sizes, payload, cost, model, peer, arm, final,
+                             mean, lo, hi [tuples/s at the sinks], n, settled_share
+        latency.parquet      cell, arm, p50 [ns] with its least and greatest
+Draws   above: rates, with intervals those of finalists, which are larger, and at each cost which
+        peer is fastest, as a share of the fastest of ours with its interval; a pipeline without
+        operators, source and sink alone, stands before the costs; below: median latency from source
+        to sink, of sources at full speed, so with queues as full as they get
 
-A misreading to avoid: a share is the ratio of two means, each the luckiest of several. Its interval
-allows for that; one that includes 1 leaves open which is faster.
+A misreading to avoid: a share is the ratio of two means, each the luckiest of several finalists.
+Its interval allows for that; one that includes 1 leaves open which is faster.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
 
 INTERVAL = (
-    "bars are 95 % Student-t intervals of the mean; those of a latency go from the least to the "
-    "greatest run"
+    "bars are 95 % Student-t intervals of the mean, of arms with few runs none; those of a latency "
+    "go from the least to the greatest run"
 )
 LATENCY = ("p50", "p50_least", "p50_greatest")  # columns of the latency table [ns]
 TICK_INCHES, LEAST_TICKS, LEAST_INCHES = 1.25, 1.6, 8.0
@@ -39,6 +39,7 @@ DODGE = 0.035
 DODGED = 0.8  # of that distance, all arms together at most
 VERDICTS = 0.28  # of the height of a panel is left to the verdicts, which have five lines
 ALONE = "source and\nsink alone"
+MARKER_PT = 4.5
 NS = 1e-9
 
 
@@ -83,17 +84,12 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
             zorder=2,
         )
         for place, (_, row) in zip(x, line.iterrows(), strict=True):
-            spread = (
-                None
-                if pd.isna(row["lo"])
-                else [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
-            )
             ax.errorbar(
                 place,
                 row["mean"],
-                yerr=spread,
+                yerr=means.bar(row),
                 **settled.filled(row, look),
-                markersize=5,
+                markersize=_size(row),
                 elinewidth=0.8,
                 capsize=2,
                 linestyle="none",
@@ -184,9 +180,10 @@ def latency_range(line: pd.DataFrame) -> np.ndarray:
 
 def verdict(rows: pd.DataFrame) -> str:
     """Return the fastest peer of one cell, and its mean over the highest of ours: `go 0.41 [0.35,
-    0.48] of ours`; where the interval leaves open which is faster, a tie. "" without either.
+    0.48] of ours`; where the interval leaves open which is faster, a tie. "" without either. If
+    there are finalists, it is of them alone.
     """
-    known = rows[rows["mean"].notna()]
+    known = means.compared(rows[rows["mean"].notna()])
     peers, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if peers.empty or ours.empty:
         return ""
@@ -221,6 +218,10 @@ def _arms(rows: pd.DataFrame) -> list[tuple[str, str]]:
 
 def _pairs(rows: pd.DataFrame) -> list[tuple[str, str]]:
     return list(zip(rows["arm"], rows["model"], strict=True))
+
+
+def _size(row: pd.Series) -> float:
+    return MARKER_PT + 1.5 * bool(row["final"])
 
 
 def _width(line: pd.DataFrame) -> float:

@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-from harness.plots import means, places, provenance, settled, style
+from harness.plots import cut_ends, means, places, provenance, settled, style
 
-INTERVAL = "bars are 95 % Student-t intervals of the means"
+INTERVAL = "bars are 95 % Student-t intervals of the means (an arrow names the end of a cut one)"
 COLUMN_INCHES = 3.1
 ROW_INCHES = 2.5
 MOST_COLUMNS = 4
@@ -75,7 +75,14 @@ def figure(
                     above.set_ylabel(f"{rate}\n[tuples/s]")
                     below.set_ylabel("average latency")
         style.title_with_legend(
-            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
+            drawing,
+            title,
+            [
+                *legend(table),
+                *settled.legend(table),
+                *settled.crosses(table),
+                *places.legend(table),
+            ],
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
@@ -137,10 +144,19 @@ def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
     ax.yaxis.set_major_formatter(style.rates())
     _ticks(ax, rows, across)
+    cut_ends.draw(
+        ax,
+        [
+            end
+            for _, look, line in lines(rows, across)
+            for end in means.ends(line[across.column].astype(float), line, look)
+        ],
+    )
 
 
 def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
     """Draw the average latencies of one topology with their intervals over runs."""
+    intervals: list[cut_ends.Ends] = []
     for policy, look, line in lines(rows, across):
         line = line[line["latency"].notna()]
         x = line[across.column].astype(float)
@@ -154,15 +170,24 @@ def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
             lw=1.2,
             elinewidth=0.8,
             capsize=2,
-            marker=look.marker,
-            ms=4.5,
             label=policy,
         )
+        for place, height, (_, row) in zip(x, y, line.iterrows(), strict=True):
+            ax.plot(place, height, ls="", ms=4.5, zorder=4, **settled.filled(row, look))
+            if pd.notna(row["latency_lo"]):
+                low, high = NS * row["latency_lo"], NS * row["latency_hi"]
+                intervals.append(cut_ends.Ends(place, low, high, look.color))
     if rows["latency"].notna().any():  # an interval of few runs may be many times as long
         seen = rows["latency"].dropna() * NS
         ax.set_ylim(seen.min() / AXIS_LIMIT_FACTOR**2, seen.max() * AXIS_LIMIT_FACTOR**2)
     log_seconds(ax)
     _ticks(ax, rows, across)
+    cut_ends.draw(ax, intervals, seconds)
+
+
+def seconds(number: float) -> str:
+    """Return a time for people, with 2 digits: `480 µs`, `2.1 s`."""
+    return EngFormatter(unit="s", sep=" ")(float(f"{number:.2g}"))
 
 
 def latency_bars(line: pd.DataFrame) -> np.ndarray:

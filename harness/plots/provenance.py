@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from harness.machines.machine import for_people
-from harness.plots import paper, style
+from harness.plots import paper, settled, style
 from harness.terminal.listed import listed
 
 FOOT_PT = 7.5
@@ -64,11 +64,16 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
             f"{int(table[kind].sum())} {words}" for kind, words in lost.items() if table[kind].sum()
         ]
         parts += [f"Runs not in the means: {', '.join(losses)}."] if losses else []
-        drawn, lost = table[table["mean"].notna()], table[table["mean"].isna()]
+        some = table.apply(settled.is_of_some_runs, axis=1)
+        drawn = table[table["mean"].notna() & ~some]
         if unsettled := int(drawn["unsettled"].sum()):
             parts.append(f"{unsettled} of {int(drawn['n'].sum())} runs in the means never settled.")
-        if len(lost := lost[lost["unsettled"] > 0]):
-            parts.append(f"Left out, since not stationary: {_points(lost)}.")
+        parts += filter(None, [of_settled_runs(table), left_out(table)])
+    elif len(moving := table[simulated & (table["unsettled"] > 0)]):
+        parts.append(
+            f"Not stationary at the end: {int(moving['unsettled'].sum())} of "
+            f"{int(table.loc[simulated, 'n'].sum())} simulated runs."
+        )
     measured = table[~simulated]
     if disturbed := int(measured["unfit"].sum()):
         parts.append(
@@ -77,12 +82,6 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         )
     if (hosts := measured["hosts"].max()) > 1:
         parts.append(f"Means are over runs of up to {int(hosts)} hosts.")
-    by_hops = table["mean_of"].isin(["hops executed", "both"]) & table["mean"].notna()
-    if interval is not None and by_hops.any():
-        parts.append(
-            "Simulated arms with a run that never settled: hops executed over those of a tuple, "
-            "not tuples at the sinks."
-        )
     queues = sorted(
         {int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0}
     )
@@ -93,6 +92,23 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     commits = sorted({_short(commit) for commit in table["commit"].dropna()})
     parts.append(f"Commit {', '.join(commits)}." if commits else "Commit unknown.")
     return " ".join(parts)
+
+
+def of_settled_runs(table: pd.DataFrame) -> str:
+    """Return the sentence about means of the settled runs alone; "" without any."""
+    some = table[table.apply(settled.is_of_some_runs, axis=1) & table["mean"].notna()]
+    if some.empty:
+        return ""
+    named = some.assign(arm=[f"{row['arm']} ({_share(row)})" for _, row in some.iterrows()])
+    return f"Mean of the settled runs alone: {_points(named)}."
+
+
+def left_out(table: pd.DataFrame) -> str:
+    """Return the sentence about arms that are not drawn because runs of them never settled; ""
+    without any.
+    """
+    lost = table[table["mean"].isna() & (table["unsettled"] > 0)]
+    return f"Left out, since not stationary: {_points(lost)}." if len(lost) else ""
 
 
 def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
@@ -140,12 +156,16 @@ def _points(table: pd.DataFrame) -> str:
             arms = listed(list(dict.fromkeys(rows["arm"])))
             parts.append(f"on {for_people(str(machine))} {len(rows)} points of {arms}")
             continue
-        cells = ", ".join(
-            f"{' and '.join(arms)} in {cell}"
+        cells = "; ".join(
+            f"{listed(list(arms))} in {cell}"
             for cell, arms in rows.groupby("cell", sort=False)["arm"]
         )
         parts.append(f"on {for_people(str(machine))} {cells}")
     return "; ".join(parts)
+
+
+def _share(row: pd.Series) -> str:
+    return f"{int(row['n'] - row['unsettled'])} of {int(row['n'])}"
 
 
 def _processes(simulated: pd.Series) -> str:

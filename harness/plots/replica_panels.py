@@ -21,10 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from harness.plots import means, places, provenance, settled, style
+from harness.plots import cut_ends, means, places, provenance, settled, style
 from harness.plots.style import ModelStyle
 
-INTERVAL = "bars are 95 % Student-t intervals of the mean"
+INTERVAL = "bars are 95 % Student-t intervals of the mean (an arrow names the end of a cut one)"
 PANEL_INCHES = (3.1, 2.8)
 DASHES, REPLICAS = (0, (3, 1.5)), "P"  # line and marker of replicas
 MARKER = 5.0  # points
@@ -76,7 +76,14 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, shown_us: int) -> Fig
                 ax.set_xlabel("time a tuple keeps an operator busy [µs]")
                 places.tint(ax, here)
         style.title_with_legend(
-            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
+            drawing,
+            title,
+            [
+                *legend(table),
+                *settled.legend(table),
+                *settled.crosses(table),
+                *places.legend(table),
+            ],
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
@@ -103,6 +110,14 @@ def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
     ax.set_ylim(0, 1.15 * highest or 1)
     ax.yaxis.set_major_formatter(style.rates())
     _ticks(ax, lines)
+    cut_ends.draw(
+        ax,
+        [
+            end
+            for name, line in lines.items()
+            for end in means.ends(line["busy"].astype(float), line, LOOKS[name])
+        ],
+    )
 
 
 def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:

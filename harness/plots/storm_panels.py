@@ -17,14 +17,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from harness.plots import means, places, provenance, settled, style
+from harness.plots import cut_ends, means, places, provenance, settled, style
 from harness.plots.thread_panels import shape_name
 
-INTERVAL = "bars are 95 % Student-t intervals of the mean"
+INTERVAL = "bars are 95 % Student-t intervals of the mean (an arrow names the end of a cut one)"
 COLUMN_INCHES, LEAST_INCHES, HEIGHT_INCHES = 5.0, 9.0, 4.6
 GROUP_WIDTH = 0.7  # of the arms of a topology together; 1 is the distance to the next topology
 AXIS_END = 1.28  # end of the axis, in highest rates: leaves room for the comparison
-GROWN_ROOM = 0.18  # added to it where adapting arms have labels
+GROWN_ROOM = 0.38  # added to it where adapting arms have labels
+VERDICT_PT = 7.5  # size of the comparison, of three lines
 MARKERS = "vXPDos"  # for several arms of one model
 
 
@@ -44,7 +45,14 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
             places.tint(ax, rows)
         drawing.axes[0].set_ylabel("throughput at the sinks [tuples/s]")
         style.title_with_legend(
-            drawing, title, [*_legend(table, looks), *settled.legend(table), *places.legend(table)]
+            drawing,
+            title,
+            [
+                *_legend(table, looks),
+                *settled.legend(table),
+                *settled.crosses(table),
+                *places.legend(table),
+            ],
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
@@ -90,6 +98,7 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
     shapes = dict(iter(rows.groupby(rows.apply(called_cell, axis=1), sort=False)))
     arms = [arm for arm in looks if arm in set(rows["arm"])]
     step = GROUP_WIDTH / max(1, len(arms))
+    intervals: list[cut_ends.Ends] = []
     for place, cell in enumerate(shapes.values()):
         adapting = 0
         for _, row in cell.iterrows():
@@ -113,26 +122,29 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
                 capsize=2,
                 **settled.filled(row, look),
             )
+            if pd.notna(row["lo"]):
+                intervals.append(cut_ends.Ends(x, row["lo"], row["hi"], look.color))
             if pd.notna(row["level"]):
-                below = adapting % 2 == 0  # in turns: neighbours must not overlap
+                above = (9, 28)[adapting % 2]  # in turns: neighbours must not overlap
                 adapting += 1
                 ax.annotate(
                     grown(row),
                     (x, row["mean"]),
-                    (0, -9 if below else 9),
+                    (0, above),
                     textcoords="offset points",
                     ha="center",
-                    va="top" if below else "bottom",
+                    va="bottom",
                     fontsize=6.5,
                     color=style.FAINT,
                 )
-        style.say_on_top(ax, place, verdict(cell), fontsize=7.5)
+        style.say_on_top(ax, place, verdict(cell), fontsize=VERDICT_PT)
     highest = rows[["mean", "hi"]].min(axis=1).max() if rows["mean"].notna().any() else 1.0
     highest = max(highest, rows["mean"].max())
     ax.set_ylim(0, (AXIS_END + GROWN_ROOM * rows["level"].notna().any()) * highest)
     ax.yaxis.set_major_formatter(style.rates())
     ax.set_xlim(-0.5, len(shapes) - 0.5)
     ax.set_xticks(range(len(shapes)), list(shapes))
+    cut_ends.draw(ax, intervals, clear_pt=VERDICT_PT * 4)
 
 
 def grown(row: pd.Series) -> str:

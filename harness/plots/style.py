@@ -261,6 +261,7 @@ def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> 
             borderaxespad=0.3,
             **narrow,
         )
+        legend.get_title().set_multialignment("center")
         drawn = legend.get_window_extent()
         if columns == 1 or drawn.width <= figure.bbox.width:
             paper.grow(figure, drawn.height / figure.dpi)

@@ -25,11 +25,13 @@ COLUMNS = ("context switches/s", "runnable\nthreads")
 WIDTHS = (0.46, 0.15, 0.1, 0.19, 0.1)
 
 
-def figure(tables: Mapping[str, pd.DataFrame], title: str, topology: str) -> Figure:
+def figure(
+    tables: Mapping[str, pd.DataFrame], title: str, topology: str, assumed: str = ""
+) -> Figure:
     """Return throughput against scheduler threads, and below it the table of one topology."""
     switches = lines(tables["throughput"], topology)
     below = thread_panels.Below(lambda ax: draw(ax, switches, topology), height(switches))
-    return thread_panels.figure(tables, title, below=below if switches else None)
+    return thread_panels.figure(tables, title, below=below if switches else None, assumed=assumed)
 
 
 def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:

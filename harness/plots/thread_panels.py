@@ -19,15 +19,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from harness.plots import places, provenance, settled, style
+from harness.plots import cut_ends, line_names, places, provenance, schedulers, settled, style
 
-INTERVAL = "bars and bands: 95 % interval over the runs; arrow: it goes on above"
+INTERVAL = "bars and bands: 95 % interval over the runs (an arrow names the end of a cut one)"
 # longest axis, in highest means: the interval of two runs may be twelve times the mean
 AXIS_LIMIT_FACTOR = 1.5
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
 BAND_ALPHA = 0.13
 NO_LEVEL_PLACE = 1.2  # times the highest level: place of the markers of models without levels
+AXES_POINTS = (200.0, 120.0)  # about the size of a panel between its axes [points of 1/72 inch]
 ELASTIC = "elastic"  # name of arms in which a control law chooses the level
 
 
@@ -59,8 +60,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
             _line(ax, model, rows.sort_values("threads"))
         else:
             _reference(ax, model, rows.iloc[0], levels)
-    for place, (_, row) in enumerate(elastic.sort_values("mean", ascending=False).iterrows()):
-        _diamond(ax, row, left, right, place)
+    for _, row in elastic.iterrows():
+        _diamond(ax, row, left)
     ax.set_xscale("log", base=2)
     ax.set_xlim(left, right)
     ax.xaxis.set_major_locator(FixedLocator(spread_ticks(levels)))
@@ -71,8 +72,9 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     means, intervals = table[["mean", "band_hi"]].max().max(), table["hi"].max()
     highest = min(intervals, AXIS_LIMIT_FACTOR * means) if intervals > means else means
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
-    _cut(ax, table[table["hi"] > ax.get_ylim()[1]], levels[-1] * NO_LEVEL_PLACE)
-    _name_failures(ax, table)
+    aside = levels[-1] * NO_LEVEL_PLACE
+    cut_ends.draw(ax, _intervals(table, aside))
+    _write_names(ax, table, aside, _name_failures(ax, table))
 
 
 def figure(
@@ -80,10 +82,12 @@ def figure(
     title: str,
     note: Callable[[pd.Series], str] = lambda _: "",
     below: Below | None = None,
+    assumed: str = "",
 ) -> Figure:
     """Return a figure with a row of panels for each topology and machine, a panel for each cell, in
     the order of their costs. `tables`: rows of one experiment; `note`: lines under a panel's title,
-    from one of its rows; `below`: part under all panels.
+    from one of its rows; `below`: part under all panels; `assumed`: what the paper does not give,
+    for a legend that also says which scheduler `dynamic` has.
     """
     table = tables["throughput"]
     rows = [(called, by_cost(cells)) for called, cells in places.rows_by_topology(table)]
@@ -107,7 +111,8 @@ def figure(
                     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
         if below:
             below.draw(drawing.add_subplot(grid[len(rows), :]))
-        style.title_with_legend(drawing, title, _legend(table))
+        notes = schedulers.notes(table, assumed) if assumed else []
+        style.title_with_legend(drawing, title, [*_legend(table), *notes])
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -150,26 +155,19 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
     ax.plot(levels[-1] * NO_LEVEL_PLACE, row["mean"], ls="", zorder=4, **settled.filled(row, look))
 
 
-def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
-    """Draw an arrow where an interval goes on above the axes; `aside`: place of the markers of arms
-    without a level.
-    """
-    for _, row in rows.iterrows():
+def _intervals(table: pd.DataFrame, aside: float) -> list[cut_ends.Ends]:
+    """Return the intervals of all arms; `aside`: place of the markers of arms without a level."""
+    found = []
+    for _, row in table[table["hi"].notna()].iterrows():
         level, name = (row["level"], ELASTIC) if row["elastic"] else (row["threads"], row["model"])
-        look = {"marker": "^", "ms": 4, "color": style.of_model(name).color, "clip_on": False}
-        ax.plot(
-            [float(level) if pd.notna(level) else aside],
-            [ax.get_ylim()[1]],
-            ls="",
-            zorder=5,
-            **look,
-        )
+        place = float(level) if pd.notna(level) else aside
+        found.append(cut_ends.Ends(place, row["lo"], row["hi"], style.of_model(name).color))
+    return found
 
 
-def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) -> None:
-    """Draw the level on which an elastic arm settled, with its law's name: above if it is the
-    fastest arm (`place` 0), else below, so that the names of two arms at nearly equal places can be
-    read. Its interval of levels ends at the left edge if it reaches beyond: the axis has no 0.
+def _diamond(ax: Axes, row: pd.Series, left: float) -> None:
+    """Draw the level on which an elastic arm settled. Its interval of levels ends at the left edge
+    if it reaches beyond, as the axis has no 0; there an arrow names its end.
     """
     look = style.of_model(ELASTIC)
     if pd.isna(row["mean"]):
@@ -186,15 +184,61 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
         )
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
     ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **settled.filled(row, look))
-    aside, side = (6, "left") if x**2 < left * right else (-6, "right")
-    options = {
-        "xytext": (aside, 5 if place == 0 else -4 - 7 * place),
-        "textcoords": "offset points",
-        "ha": side,
-        "fontsize": 7,
-        "color": style.INK,
-    }
-    ax.annotate(row["law"], (x, y), **options, path_effects=settled.TEXT_HALO, zorder=7)
+    if row["level_lo"] < left:
+        arrow = {"marker": "<", "ms": 4, "color": look.color, "clip_on": False, "zorder": 6}
+        ax.plot([left], [y], ls="", **arrow)
+        ax.annotate(
+            f"{row['level_lo']:.2g}",
+            (left, y),
+            xytext=(3, -4),
+            textcoords="offset points",
+            va="top",
+            fontsize=cut_ends.VALUE_PT,
+            color=look.color,
+            path_effects=settled.TEXT_HALO,
+            zorder=7,
+        )
+
+
+def _names(fixed: pd.DataFrame, laws: pd.DataFrame) -> list[line_names.Name]:
+    """Return the names of lines and diamonds, so that the panel needs no legend."""
+    found = []
+    for _, row in laws[laws["level"].notna()].sort_values("mean", ascending=False).iterrows():
+        text = ", ".join(filter(None, (f"law {row['law']}", settled.words_of_some_runs(row))))
+        found.append(line_names.Name(text, style.INK, [(float(row["level"]), row["mean"])]))
+    for model, rows in fixed.groupby("model", sort=False):
+        color = style.of_model(model).color
+        if rows["threads"].isna().all():
+            found.append(line_names.Name(model, color, across=float(rows["mean"].iloc[0])))
+            continue
+        rows = rows.sort_values("threads")
+        middle = (len(rows) - 1) / 2
+        points = list(zip(rows["threads"], rows["mean"], strict=True))
+        order = sorted(range(len(points)), key=lambda place: abs(place - middle))
+        found.append(line_names.Name(model, color, [points[place] for place in order]))
+    return found
+
+
+def _write_names(
+    ax: Axes, table: pd.DataFrame, aside: float, failures: Sequence[line_names.Box]
+) -> None:
+    """Write the names of all arms; `aside`: place of the markers of models without levels."""
+    known = table[table["mean"].notna()]
+    is_elastic = known["elastic"].astype(bool)
+    fixed, laws = known[~is_elastic], known[is_elastic]
+    with_levels = fixed[fixed["threads"].notna()].sort_values("threads")
+    ended = laws[laws["level"].notna()]
+    panel = line_names.Panel(
+        AXES_POINTS,
+        list(zip(with_levels["threads"], with_levels["mean"], strict=True)),
+        [
+            *zip(ended["level"], ended["mean"], strict=True),
+            *((aside, mean) for mean in fixed.loc[fixed["threads"].isna(), "mean"]),
+        ],
+        [*fixed.loc[fixed["threads"].isna(), "mean"], *laws["mean"]],
+        failures,
+    )
+    line_names.write(ax, _names(fixed, laws), panel)
 
 
 def _band(look: style.ModelStyle) -> dict:
@@ -218,26 +262,33 @@ def _whole_levels(elastic: pd.DataFrame) -> list[int]:
     ) or [1]
 
 
-def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
+def _name_failures(ax: Axes, table: pd.DataFrame) -> list[line_names.Box]:
+    """Write the arms with runs that failed or are left out, and return the place of the text."""
     lines = []
     for _, row in table.iterrows():
         if pd.isna(row["mean"]):
             lines.append(f"{row['arm']}: {without_mean(row)}")
         elif row["failed"]:
             lines.append(f"{row['arm']}: {int(row['failed'])} of {runs_of(row)} failed")
-    if lines:
-        at_top = _has_room_above(ax, table)
-        ax.text(
-            0.03,
-            0.87 if at_top else 0.03,  # below the line of a law at the top
-            "\n".join(lines),
-            transform=ax.transAxes,
-            fontsize=7,
-            color=style.INK,
-            va="top" if at_top else "bottom",
-            path_effects=settled.TEXT_HALO,
-            zorder=6,
-        )
+    if not lines:
+        return []
+    at_top = _has_room_above(ax, table)
+    height = 0.87 if at_top else 0.03  # below the line of a law at the top
+    ax.text(
+        0.03,
+        height,
+        "\n".join(lines),
+        transform=ax.transAxes,
+        fontsize=line_names.NAME_PT,
+        color=style.INK,
+        va="top" if at_top else "bottom",
+        path_effects=settled.TEXT_HALO,
+        zorder=6,
+    )
+    width, edge = line_names.CHARACTER * max(map(len, lines)), height * AXES_POINTS[1]
+    end = edge + line_names.LINE * len(lines) * (-1 if at_top else 1)
+    left = 0.03 * AXES_POINTS[0]
+    return [(left, min(edge, end), left + width, max(edge, end))]
 
 
 def _has_room_above(ax: Axes, table: pd.DataFrame) -> bool:
@@ -257,8 +308,7 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
         look = style.of_model(name)
         handles.append(style.key(color=look.color, ls=look.line, marker=look.marker, label=name))
     handles += settled.legend(table)
-    if table["mean"].isna().any():
-        handles.append(style.key(ls="", marker="x", label="no mean"))
+    handles += settled.crosses(table)
     if table["band_lo"].notna().any():
         look = style.ModelStyle(style.INK, "", "")
         handles.append(Patch(**_band(look), label="constants varied"))
@@ -272,7 +322,7 @@ def without_mean(row: pd.Series) -> str:
     if row["failed"]:
         return "failed"
     if row["unsettled"]:
-        return "never settled"
+        return settled.words_of_lost(row)
     return "no rate" if row["no_rate"] else "other constants only"
 
 

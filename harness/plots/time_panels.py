@@ -10,7 +10,8 @@ is a dot and a tick.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -22,7 +23,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from harness.experiments.load_changes import Burst, expensive_bursts, silences
-from harness.plots import places, provenance, style, thread_panels
+from harness.plots import places, provenance, schedulers, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
 PANEL_INCHES = (3.6, 2.2)
@@ -45,6 +46,8 @@ class TimeStyle:
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None  # from the rows of a run
     bursts_label: str = ""
     names_buffers: bool = False  # True if titles give the capacity of a buffer, in tuples
+    compared: str = ""  # parameter that differs between cells of one cost, for titles
+    compared_unit: str = ""
 
 
 THREADS = TimeStyle(
@@ -66,16 +69,30 @@ SHADED = {"expensive tuples": expensive_bursts, "silence": silences}
 """Stretches of a run that can be shaded, by what they are called."""
 
 
-def threads(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
-    """Return throughput and active threads over time."""
-    return figure(tables, title, THREADS)
+def threads(tables: Mapping[str, pd.DataFrame], title: str, assumed: str = "") -> Figure:
+    """Return throughput and active threads over time; `assumed`: what the paper does not give."""
+    notes = schedulers.notes(tables["throughput"], assumed) if assumed else ()
+    return figure(tables, title, THREADS, notes=notes)
 
 
 def ports(
-    tables: Mapping[str, pd.DataFrame], title: str, shaded: str = "", cells_across: bool = False
+    tables: Mapping[str, pd.DataFrame],
+    title: str,
+    shaded: str = "",
+    cells_across: bool = False,
+    compared: str = "",
+    compared_unit: str = "",
 ) -> Figure:
-    """Return throughput and active output ports of a balancer over time; `shaded`: of `SHADED`."""
-    kind = replace(PORTS, bursts=SHADED.get(shaded), bursts_label=shaded)
+    """Return throughput and active output ports of a balancer over time; `shaded`: of `SHADED`;
+    `compared`: a parameter that differs between cells of one cost.
+    """
+    kind = replace(
+        PORTS,
+        bursts=SHADED.get(shaded),
+        bursts_label=shaded,
+        compared=compared,
+        compared_unit=compared_unit,
+    )
     return figure(tables, title, kind, cells_across=cells_across)
 
 
@@ -129,11 +146,17 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: TimeStyle) -> Axes:
 
 
 def figure(
-    tables: Mapping[str, pd.DataFrame], title: str, kind: TimeStyle, *, cells_across: bool = False
+    tables: Mapping[str, pd.DataFrame],
+    title: str,
+    kind: TimeStyle,
+    *,
+    cells_across: bool = False,
+    notes: Sequence[Artist] = (),
 ) -> Figure:
     """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
     of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
-    each cell, and rows for machines. The tables hold rows of one experiment.
+    each cell, and rows for machines. The tables hold rows of one experiment. `notes` end the
+    legend.
     """
     timeline, throughput = tables["timeline"], tables["throughput"]
     named = [
@@ -141,6 +164,8 @@ def figure(
         for called, rows in places.rows_by_topology(throughput)
         for cell in by_cost(rows)
     ]
+    if kind.compared:
+        named.sort(key=lambda each: (each[0], each[1]["cost"].iloc[0], _compared(each[1], kind)))
     cells = [cell for _, cell in named]
     runs = [_runs(places.at(timeline, cell.iloc[0])) for cell in cells]
     most = max(1, *map(len, runs))
@@ -175,6 +200,8 @@ def figure(
                 if kind.names_buffers
                 else ""
             )
+            if kind.compared and not math.isnan(value := _compared(cell, kind)):
+                buffers += f", {kind.compared} {style.whole(value)} {kind.compared_unit}"
             for number, ax in enumerate(line):
                 lost = f", run {number + 1}" if most > 1 else ""
                 which = _called(of_cell[number], most > 1) if number < len(of_cell) else lost
@@ -196,9 +223,17 @@ def figure(
             ax.set_ylabel(f"{kind.throughput_label}\n[tuples/s]")
         for column in axes.T:
             [ax for ax in column if ax.axison][-1].set_xlabel("time since the start [s]")
-        style.title_with_legend(drawing, title, [*_legend(kind), *places.legend(throughput)])
+        style.title_with_legend(
+            drawing, title, [*_legend(kind), *places.legend(throughput), *notes]
+        )
         provenance.stamp(drawing, throughput, None)
     return drawing
+
+
+def _compared(cell: pd.DataFrame, kind: TimeStyle) -> float:
+    """Return the value of the parameter in which cells of one cost differ; NaN if it has none."""
+    found = re.search(rf",{kind.compared}=([0-9.]+)", cell["cell"].iloc[0])
+    return float(found[1]) if found else math.nan
 
 
 def _swings(levels: pd.Series) -> int:

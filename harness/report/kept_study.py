@@ -1,8 +1,9 @@
 """Points of a reader's figures beside those of the kept study, `results/reference/study/`.
 
 The kept study is a run of the figures whose tables are kept with the code. A point is an arm in a
-cell on one machine. It differs if the intervals of the two runs do not overlap. A simulated point
-of one run has no interval, and differs from 2 % on.
+cell on one machine, as figures show it: none that is simulated and not stationary. It differs if
+the intervals of the two runs do not overlap. A simulated point of one run has no interval, and
+differs from 2 % on.
 
 A measured rate depends on the machine. So the measured points of a cell are compared as shares: the
 rates of one run are divided by the median, over the arms that both runs have, of its ratios to the
@@ -24,6 +25,7 @@ from harness.plots import places
 from harness.plots.data import as_csv
 from harness.plots.draw import read_table
 from harness.plots.figures import FIGURES
+from harness.plots.settled import without_unsettled
 
 STUDY = CODE / "results/reference/study"
 """Folder of a checkout with the kept tables: PROFILE/FIGURE/TABLE.parquet."""
@@ -54,7 +56,8 @@ class Beside:
 
 
 def beside(figure: str, own: pd.DataFrame, kept: pd.DataFrame) -> Beside:
-    """Compare the throughput table of a figure with the kept one."""
+    """Compare the throughput table of a figure with the kept one, both as figures show them."""
+    own, kept = map(without_unsettled, (own, kept))
     both = own[POINT + VALUES].merge(kept[POINT + VALUES], on=POINT, suffixes=("", "_kept"))
     both = both[both["mean"].gt(0) & both["mean_kept"].gt(0)]
     cells = [_compared(rows) for _, rows in both.groupby(CELL, dropna=False, sort=False)]

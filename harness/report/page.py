@@ -38,8 +38,8 @@ of the runs into tables, and the figures are drawn from these."""
 
 MARKERS = """\
 A marker is full where all runs of an arm settled and open where none did; between them, it is paler
-the fewer settled. A half-full marker is a simulated mean of hops executed and not of tuples at the
-sinks. A cross is an arm whose runs all failed. Tinted panels are simulated."""
+the fewer settled. A cross is an arm that is left out, since simulated runs of it are not
+stationary, or whose runs all failed. Tinted panels are simulated."""
 
 BEYOND = "beyond the papers"
 

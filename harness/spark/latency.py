@@ -9,13 +9,14 @@ from harness.spark.interval import mean_interval
 from harness.spark.schemas import ARM, conform
 
 PERCENTILES = ("p50", "p90", "p99")
+RANGES = ("p50", "p99")  # also their least and greatest run
 
 
 def latency(runs: DataFrame) -> DataFrame:
     """Return one row per arm that has a run in use: p50, p90, p99 [ns], each the median over the n
-    runs that have one, p50_least and p50_greatest of these runs, max [ns], the largest of all, and
-    the mean of the runs' means [ns] with its 95 % interval from lo to hi. `runs` as from
-    `selection.mark_used`.
+    runs that have one, the least and the greatest p50 and p99 of these runs, max [ns], the largest
+    of all, and the mean of the runs' means [ns] with its 95 % interval from lo to hi. `runs` as
+    from `selection.mark_used`.
     """
     of_runs = F.col("latency_ns.mean")
     table = (
@@ -24,8 +25,8 @@ def latency(runs: DataFrame) -> DataFrame:
         .agg(
             F.count("latency_ns.p50").alias("n"),
             *(F.median(f"latency_ns.{name}").alias(name) for name in PERCENTILES),
-            F.min("latency_ns.p50").alias("p50_least"),
-            F.max("latency_ns.p50").alias("p50_greatest"),
+            *(F.min(f"latency_ns.{name}").alias(f"{name}_least") for name in RANGES),
+            *(F.max(f"latency_ns.{name}").alias(f"{name}_greatest") for name in RANGES),
             F.max("latency_ns.max").alias("max"),
             F.avg(of_runs).alias("mean"),
             F.count(of_runs).alias("means"),

@@ -118,7 +118,8 @@ TABLES: dict[str, StructType] = {
         experiment STRING, cell STRING, topology STRING, {PARAMETER_COLUMNS}, model STRING,
         peer STRING, arm STRING, threads INT, policy STRING, elastic BOOLEAN, law STRING,
         queue_capacity BIGINT, machine STRING, simulated BOOLEAN, software STRING, n BIGINT,
-        failed BIGINT, no_rate BIGINT, unsettled BIGINT, settled_share DOUBLE, mean_of STRING,
+        final BOOLEAN, failed BIGINT, no_rate BIGINT, unsettled BIGINT, settled_share DOUBLE,
+        mean_of STRING,
         unfit BIGINT, hosts BIGINT, mean DOUBLE, sd DOUBLE, lo DOUBLE, hi DOUBLE, variants BIGINT,
         variants_failed BIGINT, variants_reached BIGINT, band_lo DOUBLE, band_hi DOUBLE,
         at_points ARRAY<DOUBLE>,
@@ -126,8 +127,13 @@ TABLES: dict[str, StructType] = {
         ns_per_hop_mean DOUBLE, context_switches_mean DOUBLE, cpu_seconds_mean DOUBLE,
         kernel_seconds_mean DOUBLE, duration_mean DOUBLE, runnable_mean DOUBLE, level DOUBLE,
         level_lo DOUBLE, level_hi DOUBLE, queued DOUBLE, queued_lo DOUBLE, queued_hi DOUBLE,
-        places INT, replicas DOUBLE, replicas_lo DOUBLE, replicas_hi DOUBLE, cpu_model STRING,
-        cpus_allowed INT, commit STRING
+        places INT, replicas DOUBLE, replicas_lo DOUBLE, replicas_hi DOUBLE,
+        settled_mean DOUBLE, settled_lo DOUBLE, settled_hi DOUBLE,
+        settled_submitted_mean DOUBLE, settled_submitted_lo DOUBLE, settled_submitted_hi DOUBLE,
+        settled_level DOUBLE, settled_level_lo DOUBLE, settled_level_hi DOUBLE,
+        settled_queued DOUBLE, settled_queued_lo DOUBLE, settled_queued_hi DOUBLE,
+        settled_replicas DOUBLE, settled_replicas_lo DOUBLE, settled_replicas_hi DOUBLE,
+        cpu_model STRING, cpus_allowed INT, commit STRING
         """
     ),
     "samples": _table(
@@ -153,7 +159,8 @@ TABLES: dict[str, StructType] = {
         """
         experiment STRING, cell STRING, arm STRING, machine STRING, simulated BOOLEAN,
         software STRING, n BIGINT, p50 DOUBLE, p50_least DOUBLE, p50_greatest DOUBLE, p90 DOUBLE,
-        p99 DOUBLE, max DOUBLE, mean DOUBLE, lo DOUBLE, hi DOUBLE
+        p99 DOUBLE, p99_least DOUBLE, p99_greatest DOUBLE, max DOUBLE, mean DOUBLE, lo DOUBLE,
+        hi DOUBLE
         """
     ),
     "speedup": _table(

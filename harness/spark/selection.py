@@ -28,8 +28,10 @@ def mark_used(runs: DataFrame) -> DataFrame:
     """Return `runs` with more columns: `throughput` [tuples/s] and `ns_per_hop` by it, `by_hops`
     (True if the rate is of hops executed), `unsettled` (correct, but not stationary), `no_rate`
     (correct, but too short to have one), `used` (counts in the means of its arm), `variant_mean`
-    [tuples/s], and `reached` (True if any run of the same arm and the same constants differs from
-    the nominal run with the same random numbers).
+    [tuples/s], `reached` (True if any run of the same arm and the same constants differs from
+    the nominal run with the same random numbers), `of_finalist` (True if its arm has final runs,
+    which alone count in its means), and `paired` (counts in ratios of pairs of runs: as `used`, and
+    the runs that chose finalists, too).
 
     `variant_mean` is the arm's mean times the effect of these constants: the mean of their runs
     over the mean of the nominal ones with the same random numbers. A failed run that does not know
@@ -59,6 +61,7 @@ def mark_used(runs: DataFrame) -> DataFrame:
         F.when(paired, beside)
     ).over(of_variant)
     alone = F.avg(F.when(counts, F.col("throughput"))).over(of_variant)
+    final = F.coalesce("final", F.lit(False))
     return (
         runs.withColumn("queue_capacity", F.when(unsaid, of_arm).otherwise(F.col("queue_capacity")))
         .withColumn("unsettled", correct & ~F.col("settled"))
@@ -70,5 +73,7 @@ def mark_used(runs: DataFrame) -> DataFrame:
         .withColumn(
             "reached", F.max(F.coalesce("simulation.reached", F.lit(True))).over(of_variant)
         )
-        .withColumn("used", counts & F.col("variant").isNull())
+        .withColumn("of_finalist", F.bool_or(final).over(Window.partitionBy(*ARM)))
+        .withColumn("paired", counts & nominal)
+        .withColumn("used", F.col("paired") & (final == F.col("of_finalist")))
     )

@@ -69,7 +69,7 @@ def speedup(runs: DataFrame) -> DataFrame:
     own = F.map_from_entries(F.collect_list(F.struct("repeat", "log_rate")))
     in_cell = F.collect_list(F.struct("arm_key", "own")).over(Window.partitionBy(*CELL))
     arms = (
-        runs.where(F.col("used") & (F.col("throughput") > 0))
+        runs.where(F.col("paired") & (F.col("throughput") > 0))
         .groupBy(*ARM, "repeat")
         .agg(F.avg(F.log("throughput")).alias("log_rate"))
         .groupBy(*ARM)

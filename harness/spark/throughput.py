@@ -15,6 +15,10 @@ ELASTIC = (
 """Condition that a law chose the level of a run. A run that failed before it recorded its law
 counts as well, as it has no fixed level."""
 
+RATES = ("", "submitted_")
+COUNTS = ("level", "queued", "replicas")
+"""Beginnings of the names of rates, and names of counts, that have a mean and an interval."""
+
 AT_POINTS = "transform(filter(points, p -> p.variant IS NOT NULL), p -> p.variant_mean)"
 """Means of an arm with each variant, in order of the variants' constants."""
 
@@ -32,6 +36,8 @@ def throughput(runs: DataFrame) -> DataFrame:
     share of the others (null without a run). failed (wrong or raised) and no_rate (correct, but too
     short to have one) are not among the n.
 
+    final: the n runs are final ones, and the runs that chose the arm are not among them.
+
     unfit: of the n, those that something disturbed (`host_fit`); hosts: machines that the n ran on,
     as far as records say. variants: number of sets of other constants of a simulated machine that
     were tried, variants_failed those without a mean, and variants_reached those that changed
@@ -46,18 +52,26 @@ def throughput(runs: DataFrame) -> DataFrame:
     interval. places: number of ports of the cell that may have a queue, as a law received it;
     without such a law the most that any arm of the cell has. replicas: the mean number of replicas
     of each operator that may have several, as a law left them or as requested, with its interval;
-    null under models that have none. cpu_model, cpus_allowed and commit are those of the earliest
-    run. `runs` as from `selection.mark_used`.
+    null under models that have none. settled_mean, settled_lo, settled_hi and so on are the same of
+    the settled runs alone, of tuples at the sinks: null if none settled. cpu_model, cpus_allowed
+    and commit are those of the earliest run. `runs` as from `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
+    settled = used & ~F.col("unsettled")
     started = F.struct("started_at", "run_id")
 
     def of_used(name: str) -> Column:
         return F.when(used, F.col(name))
 
+    def of_settled(name: str) -> Column:
+        return F.when(settled, F.col(name))
+
+    replicas = F.coalesce("elastic.settled_replicas", "replicas")
+
     in_kernel = F.avg(of_used("kernel_seconds"))
     table = runs.groupBy(*ARM).agg(
         F.count_if(used).alias("n"),
+        F.bool_or("of_finalist").alias("final"),
         F.count_if(nominal & F.col("failed")).alias("failed"),
         F.count_if(nominal & F.col("no_rate")).alias("no_rate"),
         F.count_if(used & F.col("unsettled")).alias("unsettled"),
@@ -69,7 +83,12 @@ def throughput(runs: DataFrame) -> DataFrame:
         *_levels(of_used("elastic.settled_level"), "level_"),
         *_levels(of_used("queued"), "queued_"),
         F.max(F.array_size("elastic.places")).alias("places"),
-        *_levels(F.when(used, F.coalesce("elastic.settled_replicas", "replicas")), "replicas_"),
+        *_levels(F.when(used, replicas), "replicas_"),
+        *_moments(of_settled("sink_tuples_per_s"), "settled_"),
+        *_moments(of_settled("submitted_tuples_per_s"), "settled_submitted_"),
+        *_levels(of_settled("elastic.settled_level"), "settled_level_"),
+        *_levels(of_settled("queued"), "settled_queued_"),
+        *_levels(F.when(settled, replicas), "settled_replicas_"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
         F.max("policy").alias("policy"),
@@ -93,21 +112,21 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
     )
-    for prefix in ("", "submitted_"):
+    for prefix in (*RATES, *(f"settled_{name}" for name in RATES)):
         low, high = mean_interval(
             F.col(f"{prefix}count"), F.col(f"{prefix}mean"), F.col(f"{prefix}sd")
         )
         table = table.withColumns({f"{prefix}lo": low, f"{prefix}hi": high})
-    for prefix in ("level_", "queued_", "replicas_"):
+    counts = [f"{name}_" for name in COUNTS]
+    for prefix in (*counts, *(f"settled_{name}" for name in counts)):
         low, high = _level_interval(prefix)
         table = table.withColumns({f"{prefix}lo": low, f"{prefix}hi": high})
     of_cell = Window.partitionBy(*CELL)
     most = [F.max(name).over(of_cell) for name in ("places", "queued_mean")]
     table = table.withColumn("places", F.nullif(F.coalesce(*most), F.lit(0)))
-    beyond = F.col("queued_hi") > F.col("places")
-    table = table.withColumn(
-        "queued_hi", F.when(beyond, F.col("places")).otherwise(F.col("queued_hi"))
-    )
+    for high in ("queued_hi", "settled_queued_hi"):
+        beyond = F.col(high) > F.col("places")
+        table = table.withColumn(high, F.when(beyond, F.col("places")).otherwise(F.col(high)))
     table = table.withColumn(
         "settled_share", F.when(F.col("n") > 0, 1 - F.col("unsettled") / F.col("n"))
     )
@@ -127,7 +146,7 @@ def throughput(runs: DataFrame) -> DataFrame:
     )
     return conform(
         table.withColumnsRenamed(
-            {f"{name}_mean": name for name in ("level", "queued", "replicas")}
+            {f"{of}{name}_mean": f"{of}{name}" for of in ("", "settled_") for name in COUNTS}
         ),
         "throughput",
     )

@@ -11,10 +11,12 @@ import pytest
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.predicate import Term
 from harness.claims.predicates import (
+    AllOf,
     Best,
     BestVaries,
     NotWorst,
     Order,
+    Provided,
     Ratio,
     Somewhere,
     Trend,
@@ -267,6 +269,7 @@ def test_rising_needs_two_levels():
         ((10, 30, 30, 30), YES),
         ((10, 30, 20, 21), YES),  # up by 5 % again
         ((10, 30, 20, 25), NO),
+        ((20, 20, 19, 20), "all fixed levels bring the same in pipeline, cost 1"),
         ((100, 96, 92, 89, 130), NO),  # each dip is small, all of them together are none
         ((10, 130, 89, 92, 96), NO),
         ((20, 10, 30, 20), NO),
@@ -455,6 +458,12 @@ def test_switches_are_compared_by_the_second_whatever_the_windows():
         (Trend(Term("a"), Term("b"), "rising"), "a over b is rising from cell to cell"),
         (Rising(64, 0.05), "throughput of dynamic rises and never falls by more than 5% from level "
                            "to level, up to 64 threads"),
+        (Rising(64, least_difference=1), "throughput of dynamic rises and never falls from level "
+                     "to level, up to 64 threads, and ends above 2 times its first value"),
+        (AllOf((Best("a", ("b",)), Within(("a",), "ramp", at_most=0.5))), "throughput of a is "
+                     "above that of b; and ramp of a is at most 0.5"),
+        (Provided(Best("a", ("b",)), Within(("a",), "queued_share", 0.1)), "throughput of a is "
+                     "above that of b, where queued share of a is at least 0.1"),
         (Rising(64), "throughput of dynamic rises and never falls from level to level, up to 64 "
                      "threads"),
         (RiseAndFall(0.05), "over the fixed levels throughput has one peak, dips of up to 5% "
@@ -465,6 +474,64 @@ def test_switches_are_compared_by_the_second_whatever_the_windows():
 )  # fmt: skip
 def test_every_predicate_says_in_words_what_it_checks(predicate, words):
     assert str(predicate) == words
+
+
+FAST_ENOUGH = Within(("manual",), "throughput", at_least=5)
+FASTER = Order(("manual", "dedicated"))
+
+
+@pytest.mark.parametrize(
+    ("manual", "found"), [(10, [YES, YES]), (6, [YES, NO]), (4, [NO, NO]), (5, [MAYBE, NO])]
+)
+def test_all_checks_must_hold(manual, found):
+    cell = one_cell(*three(manual, 8, 1, half=0.01))
+    assert findings(AllOf((FAST_ENOUGH, FASTER)), cell) == found
+
+
+@pytest.mark.parametrize(
+    ("manual", "found"),
+    [
+        (10, ["no arm dedicated in pipeline, cost 1"]),
+        (4, [NO, "no arm dedicated in pipeline, cost 1"]),
+    ],
+)
+def test_a_check_that_cannot_be_read_leaves_another_one_to_refute_and_not_to_confirm(manual, found):
+    cell = one_cell(arm("manual", manual, half=0.01))
+    assert findings(AllOf((FAST_ENOUGH, FASTER)), cell) == found
+
+
+def test_a_check_of_several_cells_is_open_where_another_one_lacks_one_of_them():
+    falls = Order(("manual",))
+    both = cells({"1": three(10, 8, 1, half=0.01), "2": [arm("manual", 6, half=0.01)]})
+    assert findings(AllOf((falls, FASTER)), *both) == [
+        OPEN,
+        YES,
+        "no arm dedicated in pipeline, cost 2",
+    ]
+
+
+def test_checks_together_refute_no_more_often_than_one():
+    cell = one_cell(*three(10, 13, 1, half=1.0))
+    assert findings(FASTER, cell) == [NO]
+    assert findings(AllOf((FASTER, FASTER, FASTER, FASTER)), cell) == [UNLIKELY] * 4
+
+
+@pytest.mark.parametrize(
+    ("level", "found"),
+    [
+        (12, YES),
+        (
+            2,
+            "it is not so in pipeline, cost 1 that settled level of elastic is at least 12; it says "
+            "nothing there",
+        ),
+    ],
+)
+def test_cells_in_which_a_condition_does_not_hold_say_nothing(level, found):
+    condition = Within(("elastic",), "settled_level", at_least=12)
+    elastic = arm("dynamic-elastic", 30.0, half=0.1, level=level, level_lo=level, level_hi=level)
+    cell = one_cell(elastic, arm("manual", 10.0, half=0.1))
+    assert findings(Provided(Order(("elastic", "manual")), condition), cell) == [found]
 
 
 SLOWER_AND_FASTER = {

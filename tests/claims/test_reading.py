@@ -18,6 +18,7 @@ from harness.claims.reading import (
     greater,
     greatest,
     not_below,
+    of_all,
     of_runs,
     of_spread,
     within,
@@ -27,6 +28,7 @@ YES = Finding(True, True)
 NO = Finding(False, False)
 MAYBE = Finding(True, None)
 UNLIKELY = Finding(False, None)
+OPEN = Finding(None, None)
 
 
 def number(low: float, value: float, high: float) -> RangedNumber:
@@ -96,7 +98,13 @@ def test_a_limit_that_is_not_given_does_not_bind():
 def test_one_run_leaves_open_what_is_within_limits():
     assert within(of_runs([3.0]), 2, 4) == MAYBE
     assert within(of_runs([5.0]), 2, 4) == UNLIKELY
-    assert within(of_spread(0.01, 1), None, 0.1) == MAYBE
+    assert within(of_spread(0.01, 1), None, 0.1) == OPEN
+
+
+def test_one_run_refutes_what_is_said_of_all_and_cannot_confirm_it():
+    assert within(of_all([3.0], 1), 2, 4) == within(of_all([3.0], 1), 2, None) == OPEN
+    assert within(of_all([5.0], 1), 2, 4) == within(of_all([1.0], 1), 2, None) == NO
+    assert within(of_all([3.0, 3.0], 2), 2, 4) == YES
 
 
 SAMPLES = 4000

@@ -63,7 +63,13 @@ def test_what_holds_for_all_runs_holds_for_the_least_and_the_greatest_of_them():
 def test_one_run_says_nothing_of_all_runs():
     cell = one_cell(arm("dynamic-elastic", 1), timeline=[periods([1, 8, 8], experiment=FIG9)])
     reading = QUANTITIES["highest_level_of_all_runs"].of(cell, "elastic").reading
-    assert within(reading, 8, 8) == Finding(True, None)
+    assert within(reading, 8, 8) == Finding(None, None)
+    assert within(reading, 9, None) == Finding(False, False), "this run is one of all"
+    assert "one run says nothing of others" in reading.lacks
+
+
+def test_the_range_of_levels_of_one_run_says_nothing_of_others():
+    assert measure("level_range", periods([1, 8, 8, 6])).is_open
 
 
 def test_levels_of_the_end_are_within_limits_if_the_lowest_and_the_highest_are():
@@ -75,6 +81,21 @@ def test_levels_of_the_end_are_within_limits_if_the_lowest_and_the_highest_are()
 
 def test_a_run_that_stays_does_not_change():
     assert measure("changes", periods([1, 2, 4, 4, 4, 4])).value == 0
+
+
+@pytest.mark.parametrize(
+    ("end", "least"),
+    [
+        ([184, 184, 184, 184], 0),
+        ([184, 160, 136, 130], 0),  # it falls, and never rises
+        ([136, 132, 130, 132], 2),
+        ([184, 130, 184, 130], 54),
+        ([130, 140, 150, 160], 0),
+        ([150, 130, 150, 184], 20),
+    ],
+)
+def test_an_oscillation_rises_and_falls(end, least):
+    assert measure("oscillation", periods([1, 2, 4, 8, 16, 32, 64, 128, *end])).value == least
 
 
 def test_ramp_is_when_the_highest_level_is_first_reached():
@@ -104,8 +125,8 @@ def test_the_range_of_levels_and_of_throughput_over_runs():
 
 
 CLIMBS = (
-    periods([1, 2, 8, 4, 4, 4, 4], [10, 20, 15, 30, 33, 30, 29]),
-    periods([1, 2, 8, 6, 5, 5, 5], [10, 20, 15, 28, 30, 30, 31]),
+    periods([1, 2, 8, 4, 4, 4, 4], [10, 20, 15, 30, 33, 30, 29], system_cpu=0.9),
+    periods([1, 2, 8, 6, 5, 5, 5], [10, 20, 15, 28, 30, 30, 31], system_cpu=0.9),
 )
 RATES = ["throughput_submitted", "throughput_source", "throughput_sink"]
 
@@ -164,12 +185,13 @@ def test_climbs_of_busy_cpus_are_counted():
         [1, 1, 2, 2, 4], system_cpu=[0.1, 0.9, 0.85, 0.9, 1.0]
     )  # the mean since the start allows the first step
     assert measure("busy_climbs", spared).value == 1
-    assert measure("busy_climbs", periods([4, 4, 2])).value == 0
+    assert measure("busy_climbs", periods([4, 4, 2], system_cpu=0.9)).value == 0
     assert measure("busy_climbs", periods([1, 2], system_cpu=[0.8, 1.0])).value == 0, (
         "80 % is not more than 80 %"
     )
-    with pytest.raises(Missing):
-        measure("busy_climbs", periods([1, 2], system_cpu=None))
+    for cpu in (None, 0.8):
+        with pytest.raises(Missing, match="no run of pldi17_fig11 found the CPUs busier than 80%"):
+            measure("busy_climbs", periods([1, 2], system_cpu=cpu))
 
 
 def test_the_cpus_of_the_end():

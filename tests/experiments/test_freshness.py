@@ -27,7 +27,7 @@ THREADS = {f"pldi17_fig{number}" for number in (9, 10, 11)} | {
     "crossover",
 }
 THREADS |= {f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 15)}
-THREADS |= {f"elb_{load}" for load in ("cost", "bursty_cost", "bursty_rate")}
+THREADS |= {f"elb_{load}" for load in ("cost", "tolerance", "bursty_cost", "bursty_rate")}
 OVER_TIME = {
     "pldi17_fig11",
     "mw19_fig6",

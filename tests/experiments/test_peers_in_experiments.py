@@ -4,12 +4,14 @@ said.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
 
 import harness.peers
 from harness.cli import main
+from harness.errors import UserError
 from harness.experiments.config import load_config
 from harness.measurement.spec import PeerModel
 from harness.models import Manual
@@ -79,6 +81,52 @@ def test_who_measures_is_told_what_is_left_out(profile, capsys):
     assert "2 arms x 2 repeats (manual, asyncio)" in said.out
 
 
+TREES = [{"topology": "bushy"}]
+
+
+@pytest.mark.usefixtures("only_asyncio")
+@pytest.mark.parametrize("sweeps", [TREES, [{"topology": "pipeline"}, *TREES]])
+def test_a_graph_that_a_peer_refuses_is_told_before_anything_is_measured(profile, sweeps):
+    """It is no matter of what is built here."""
+    size = {"sweeps": sweeps, "arms": [{"model": "manual"}, {"peer": ["asyncio", "flink"]}]}
+    with pytest.raises(UserError) as told:
+        load_config(profile(size=size))
+    assert str(told.value).endswith(
+        "one.yaml: sizes.tiny.arms[1].peer: peer flink runs chains of one length between one source "
+        "and one sink, with a split behind the source only; graph 'bushy' has another shape; a sweep may "
+        "have arms of its own"
+    )
+
+
+@pytest.mark.usefixtures("only_asyncio")
+def test_arms_of_a_sweep_are_checked_with_its_own_graphs(profile, tmp_path):
+    own = [{"topology": "pipeline", "arms": [{"peer": "flink"}, {"peer": "asyncio"}]}, *TREES]
+    load_config(profile(size={"sweeps": own, "arms": [{"model": "manual"}]}))
+    graph = tmp_path / "odd.yaml"
+    graph.write_text(
+        "operators: [{source: in}, {filter: odd, selectivity: 0.5}, {sink: out}]\n"
+        "streams: [in -> odd, odd -> out]\n"
+    )
+    own = [{"topology": "pipeline"}, {"topology": str(graph), "arms": [{"peer": "asyncio"}]}]
+    words = r"sweeps\[1\].arms\[0\].peer: peers .*an operator of kind filter: 'odd'"
+    with pytest.raises(UserError, match=f"{words}$"):
+        load_config(profile(size={"sweeps": own, "arms": [{"model": "manual"}]}))
+
+
+def test_a_peer_whose_tool_does_not_work_is_left_out_and_the_others_are_measured(
+    profile, monkeypatch
+):
+    said = "import sys; print('Error: could not find libjava.so'); sys.exit(1)"
+    version = ((sys.executable, "-c", said), "(.*)")
+    broken = replace(all_peers()["asyncio"], name="java", version=version)
+    monkeypatch.setattr(harness.peers, "all_peers", lambda: all_peers() | {"java": broken})
+    (experiment,) = load_config(profile(size={"arms": [{"peer": ["java", "asyncio"]}]})).experiments
+    assert [arm.name for arm in experiment.arms] == ["asyncio"]
+    (told,) = experiment.left_out
+    assert told.startswith("peer java cannot run: python")
+    assert told.endswith("ended with exit code 1: Error: could not find libjava.so")
+
+
 @pytest.mark.heavy
 def test_a_block_with_a_peer_is_measured_and_up_to_date_afterwards(profile, tmp_path, capsys):
     config = str(profile(config={"duration_s": 0.05, "repeats": 1, "warmup": 0.1}, size={
@@ -97,3 +145,21 @@ def test_a_block_with_a_peer_is_measured_and_up_to_date_afterwards(profile, tmp_
     capsys.readouterr()
     assert main([*words, "--dry-run"]) == 0
     assert "to measure: 0 blocks" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("only_asyncio")
+def test_final_runs_of_both_sides_are_in_the_estimate_and_the_settings(profile):
+    arms = [{"model": "dynamic", "threads": [1, 2, 3, 4]}, {"peer": "asyncio"}]
+    block, longer, simulated = (
+        load_config(profile(size={"arms": arms, "final_repeats": 5} | change)).experiments[0].blocks()[0]
+        for change in (
+            {},
+            {"final_repeats": 6},
+            {"machines": ["xeon"], "arms": arms[:1]},
+        )
+    )  # fmt: skip
+    assert block.runs == 5 * 2 + (3 + 1) * 5
+    a_run = block.estimated_s / block.runs
+    assert longer.estimated_s - block.estimated_s == pytest.approx(4 * a_run)
+    assert block.settings != longer.settings
+    assert simulated.finals is None, "simulated runs of one arm differ in nothing but chance"

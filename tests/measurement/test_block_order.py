@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.measurement import block
-from harness.measurement.block import block_order, run_block
-from harness.measurement.spec import Run, run_of
+from harness.measurement.block import block_order, final_order, run_block
+from harness.measurement.finals import FINALISTS, Finals
+from harness.measurement.spec import PeerModel, Run, run_of
 
 
 def specs(arms: int) -> dict[str, Run]:
@@ -76,18 +79,28 @@ def test_records_that_are_done_are_not_lost_to_an_interruption(runs):
     assert len(list(run_block(specs(2), 1, seed=5))) == 2, "and the lock is free again"
 
 
+def with_peers(ours: int, peers: int) -> dict[str, Run]:
+    """Runs of so many arms of ours, and of peers `peer-1` and so on."""
+    (like,) = specs(1).values()
+    named = [f"peer-{n + 1}" for n in range(peers)]
+    return specs(ours) | {name: replace(like, model=PeerModel(name, "a peer 1")) for name in named}
+
+
 @pytest.fixture
-def noisy(monkeypatch, tmp_path):
-    """Arms by the rates of their repeats; a rate of None is a failed run."""
-    rates: dict[str, list[float | None]] = {}
+def fast(monkeypatch, tmp_path):
+    """Rates of arms, in each of their runs; an arm without one fails."""
+    rates: dict[str, float] = {}
 
     def run(spec, announce):
-        rate = rates[spec.arm][spec.repeat]
+        rate = rates.get(spec.arm)
         return {
             "arm": spec.arm,
             "repeat": spec.repeat,
             "order_in_block": spec.order_in_block,
-            "error": None if rate is not None else "failed",
+            "final": spec.final,
+            "peer": spec.model.name if isinstance(spec.model, PeerModel) else None,
+            "parameters": {},
+            "error": None if rate else "failed",
             "correct": rate is not None,
             "sink_tuples_per_s": rate,
             "simulation": None,
@@ -99,22 +112,52 @@ def noisy(monkeypatch, tmp_path):
     return rates
 
 
-def test_an_arm_with_a_wide_interval_alone_runs_again_until_it_is_narrow(noisy):
-    noisy["dynamic-1"] = [100.0] * 9
-    noisy["dynamic-2"] = [100.0, 150.0, 120.0, *[125.0] * 6]
-    records = list(run_block(specs(2), 3, 0, narrowing=block.Narrowing(1.3, 9)))
-    again = [(record["arm"], record["repeat"]) for record in records[6:]]
-    repeats = len(again) + 3
-    assert again == [("dynamic-2", repeat) for repeat in range(3, repeats)]
-    assert 3 < repeats < 9  # it ends when the interval is narrow
-    assert [record["order_in_block"] for record in records] == list(range(len(records)))
-    assert block.Narrowing(1.3, 9).wide(records) == []
-    assert block.Narrowing(1.3, 9).wide(records[:-1]) == ["dynamic-2"]
+def test_the_best_of_ours_and_of_the_peers_run_again_interleaved(fast):
+    fast |= {f"dynamic-{n}": 100.0 + n for n in range(1, 6)}
+    fast |= {f"peer-{n}": 10.0 * n for n in range(1, 5)}
+    arms = with_peers(5, 5)
+    records = list(run_block(arms, 2, 7, finals=Finals(4)))
+    first, later = records[:20], records[20:]
+    assert {record["final"] for record in first} == {False}
+    assert {record["final"] for record in later} == {True}
+    finalists = {"dynamic-3", "dynamic-4", "dynamic-5", "peer-2", "peer-3", "peer-4"}
+    for turn in range(4):
+        of_turn = later[6 * turn : 6 * turn + 6]
+        assert {record["arm"] for record in of_turn} == finalists
+        assert {record["repeat"] for record in of_turn} == {2 + turn}
+    assert len({tuple(r["arm"] for r in later[i : i + 6]) for i in range(0, 24, 6)}) > 1
+    assert [record["order_in_block"] for record in records] == list(range(44))
+    assert {run.asked for run in final_order(arms, 2, 7, Finals(4), first)} <= {
+        run.asked for run in block_order(arms, 2, 7)
+    }, "they answer what the first runs answer"
 
 
-def test_repeats_end_at_their_bound_and_a_failed_arm_gets_no_more(noisy):
-    noisy["dynamic-1"] = [100.0, 1.0] * 3
-    noisy["dynamic-2"] = [None] * 6
-    records = list(run_block(specs(2), 2, 0, narrowing=block.Narrowing(1.3, 5)))
-    assert [record["arm"] for record in records].count("dynamic-1") == 5
-    assert [record["arm"] for record in records].count("dynamic-2") == 2
+def test_where_few_arms_work_all_of_them_are_finalists(fast):
+    fast |= {"dynamic-1": 1.0, "peer-2": 2.0}
+    records = list(run_block(with_peers(2, 2), 1, 0, finals=Finals(1)))
+    assert sorted(record["arm"] for record in records[4:]) == ["dynamic-1", "peer-2"]
+
+
+def of_arm(arm: str, rate: float, p99: float | None = None, **changes) -> dict:
+    """A record of a peer in a cell with a rate of 1,000 tuples/s."""
+    plain = {"arm": arm, "peer": "one 1", "parameters": {"rate": 1000}, "error": None}
+    plain |= {"correct": True, "sink_tuples_per_s": rate, "simulation": None, "settled": True}
+    return plain | {"latency_ns": {"p99": p99}} | changes
+
+
+def test_at_a_rate_the_least_latency_of_those_that_keep_up_is_best():
+    records = [
+        *(of_arm("slow", 1000.0, p99) for p99 in (9.0, 9.0, 1.0)),
+        *(of_arm("quick", 1000.0, p99) for p99 in (2.0, 3.0, 99.0)),
+        of_arm("behind", 970.0, 0.5),
+        of_arm("far-behind", 500.0, 0.1),
+        of_arm("wrong", 1000.0, 0.1, correct=False),
+    ]
+    assert FINALISTS == 3
+    assert Finals(1).arms(records) == ["quick", "slow", "behind"]
+
+
+def test_final_runs_do_not_choose():
+    records = [of_arm("a", 1000.0, 5.0), of_arm("b", 1000.0, 6.0)]
+    records += [of_arm("b", 1000.0, 1.0, final=True)] * 5
+    assert Finals(1).arms(records) == ["a", "b"]

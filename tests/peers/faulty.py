@@ -34,6 +34,8 @@ class Queue(program.asyncio.Queue):
         if item is program.FINAL:
             return await super().put(item)
         self.count += 1
+        if self.fault == "harm the end":  # of payloads, of which every 32nd is checked
+            item = (*item[:4], item[4][:-1] + b"?")
         if self.count % 100 != 50 and self.held is None:
             return await super().put(item)
         if self.fault == "lose":

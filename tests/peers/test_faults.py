@@ -8,18 +8,22 @@ import os
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+import harness.measurement.observe as observe
 import harness.peers.engine as engine
 import harness.peers.measure as measure
 import harness.peers.program as program
+from harness import __version__
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import validate_record
 from harness.measurement.spec import run_of
-from harness.peers.peer import Peer
+from harness.peers import all_peers
+from harness.peers.peer import Peer, Tool
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -80,6 +84,13 @@ def test_without_a_fault_the_run_is_correct(monkeypatch):
     assert (record["tuples_sent"], record["tuples_received"], record["drained"]) == (500, 500, True)
 
 
+@pytest.mark.parametrize("fault", ["none", "crash"])
+def test_the_record_has_the_versions_of_what_runs_the_program(monkeypatch, fault):
+    tools = (Tool("echo", "", runs=True, version=(("echo", "version 21"), r"(\d+)")),)
+    record = run(monkeypatch, fault, tuples=None, tools=tools)
+    assert record["host"]["versions"] == {"millrace": __version__, "echo": "21"}
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -87,6 +98,7 @@ def test_without_a_fault_the_run_is_correct(monkeypatch):
         ("double", "tuples lost or doubled: operator 'sink' was sent 500 tuples and got 505"),
         ("swap", "5 tuple(s) reached a sink after a later one"),
         ("harm", "the checksum at the sinks is not that of the tuples sent"),
+        ("harm the end", "the checksum at the sinks is not that of the tuples sent"),
         ("replace", "the checksum at the sinks is not that of the tuples sent"),
     ],
 )
@@ -94,6 +106,34 @@ def test_a_peer_that_harms_tuples_has_failed(monkeypatch, fault, words):
     record = run(monkeypatch, fault)
     assert not record["correct"]
     assert words in record["error"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told"),
+    [
+        ([1.0], 2.9, ""),
+        ([2.9], 1.0, ""),
+        ([1.1, 1.0, 3.0, 1.1, 1.1], 3.4, "took 3.4 ns in the peer's program and 1 ns in ours"),
+        ([1.0] * 5, 0.25, "took 0.25 ns in the peer's program and 1 ns in ours"),
+        ([40.0, 41.0, 1.0], 1.0, ""),  # others had the CPU
+        ([], None, "the peer's program did not measure the time"),
+    ],
+)
+def test_a_program_whose_flop_is_no_flop_of_ours_is_told(monkeypatch, ours, theirs, told):
+    times = iter(ours)
+    monkeypatch.setattr("harness.runtime.engine.ns_per_flop", lambda: next(times))
+    warning = measure.flop_warning(theirs)
+    assert told in warning and bool(told) == bool(warning)
+    assert list(times) == []
+
+
+def test_the_record_of_such_a_run_is_unfit_but_not_of_an_interpreter(monkeypatch):
+    """The program is one in Python, which takes ten times as long."""
+    for interpreted in (False, True):
+        host = run(monkeypatch, "none", interpreted=interpreted)["host"]
+        warned = [each for each in host["host_warnings"] if "a floating-point operation" in each]
+        assert len(warned) == (not interpreted)
+        assert host["host_fit"] == (not host["host_warnings"])
 
 
 def test_where_order_is_not_promised_it_is_reported_and_no_fault(monkeypatch):
@@ -140,6 +180,16 @@ def test_a_peer_that_does_not_start_has_failed_within_its_time(monkeypatch):
         for each in psutil.Process().children(recursive=True)
         if "faulty.py" in " ".join(_command(each))
     ]
+
+
+@pytest.mark.parametrize("name", all_peers())
+def test_a_peer_that_is_late_is_told_by_what_was_late_and_not_by_the_end_of_all_time(name):
+    spec = run_of("pipeline", {}, name, peer=f"{name} 1.0", duration_s=0.25)
+    starts_s = 2 * program.START_S + all_peers()[name].warmup_s + program.ANSWER_S
+    ends_s = observe.STOP_S + engine.CUT_S + program.END_S
+    measured_s = spec.warmup_limit_s + spec.duration_s
+    assert spec.timeout_s > measured_s + starts_s + ends_s
+    assert replace(spec, tuples=10).timeout_s is None
 
 
 def test_what_a_peer_leaves_behind_in_a_session_of_its_own_is_ended(monkeypatch, tmp_path):

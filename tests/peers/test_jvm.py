@@ -69,7 +69,7 @@ def test_every_virtual_machine_is_started_so(name):
     [
         ("java", {"cost": 1, "payload": 8}, None, 1),
         ("java-batched", {"cost": 1, "payload": 8}, None, 128),
-        ("java-batched", {"cost": 1, "payload": 4064}, None, 16),
+        ("java-batched", {"cost": 1, "payload": 4064}, None, 64),
         ("disruptor-batched", {"cost": 10_000, "payload": 8}, None, 6),
         # a call of a processor has as much work as a batch elsewhere
         pytest.param("jet", {"cost": 10_000, "payload": 8}, None, 6, marks=pytest.mark.slow),

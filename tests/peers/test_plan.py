@@ -96,7 +96,7 @@ def test_what_peers_do_not_run_is_told_with_its_name(add, words):
 
 
 def test_a_batch_is_smaller_where_tuples_are_large():
-    for payload, batch in ((8, 256), (480, 128), (4064, 16), (1_000_000, 1)):
+    for payload, batch in ((8, 256), (2016, 128), (4064, 64), (1_000_000, 2)):
         graph = Graph("large", payload)
         graph.connect(graph.source("in"), graph.sink("out"))
         assert f"batch {batch}" in plan_of(graph, 7, 5, 256).text.splitlines()
@@ -117,11 +117,19 @@ def test_a_batch_is_smaller_where_an_operator_is_expensive(work, batch):
 
 def test_a_queue_of_batches_holds_as_many_tuples_as_they_have():
     batched = replace(find_peer("go"), batch=128, queue_batches=4)
-    for payload, tuples in ((8, 4 * 128), (4064, 4 * 16)):
+    for payload, tuples in ((8, 4 * 128), (4064, 4 * 64), (8160, 4 * 32), (32_736, 4 * 8)):
         graph = Graph("any", payload)
         graph.connect(graph.source("in"), graph.sink("out"))
         assert batched.capacity(graph) == tuples
         assert find_peer("go").capacity(graph) == 1000
+
+
+def test_a_queue_of_batches_holds_fewer_where_tuples_are_large():
+    batched = replace(find_peer("go"), batch=128, queue_batches=32)
+    for payload, tuples in ((8, 32 * 128), (4064, 8 * 64), (1_000_000, 2 * 2)):
+        graph = Graph("any", payload)
+        graph.connect(graph.source("in"), graph.sink("out"))
+        assert batched.capacity(graph) == tuples
 
 
 def test_a_source_with_a_rate_gets_the_time_between_its_tuples():

@@ -25,6 +25,13 @@ def simulated(cell, arm, rate, **changes):
     return record(cell, arm, rate, machine="xeon", simulated=True, simulation=simulation, **changes)
 
 
+def test_runs_that_chose_a_finalist_do_not_count():
+    rates = [(9e6, {}), (None, {}), (1e6, {"final": True}), (3e6, {"final": True})]
+    table = table_of_records([record("a", "manual", rate, **of) for rate, of in rates])
+    assert list(table["mean"]) == [2e6] and list(table["n"]) == [2]
+    assert list(table["no_rate"]) == [1] and list(table["failed"]) == [0]
+
+
 def test_a_row_has_the_mean_of_the_correct_runs_with_its_interval():
     table = table_of_records(
         [
@@ -39,6 +46,23 @@ def test_a_row_has_the_mean_of_the_correct_runs_with_its_interval():
     assert manual["lo"] < 100.0 and manual["hi"] > 200.0
     assert (dynamic["mean"], dynamic["n"]) == (50.0, 1)
     assert dynamic["lo"] != dynamic["lo"]  # one run has no interval
+
+
+def test_a_simulated_law_of_which_some_runs_settled_has_their_mean():
+    runs = [
+        simulated("a", "dynamic-elastic", rate, elastic={"law": "millrace"}, settled=ended)
+        for rate, ended in ((100.0, True), (120.0, True), (900.0, False))
+    ]
+    table = without_unsettled(table_of_records(runs))
+    (row,) = table.to_dict("records")
+    assert (row["mean"], row["n"], row["unsettled"]) == (110.0, 3, 1)
+    assert row["lo"] < 100.0 and row["hi"] > 120.0
+    figure = figure_of_experiment(table, cells(a={"cost": 1}), "mine")
+    (bars,) = figure.axes[0].containers[0].lines[2]
+    ends = [float(y) for _, y in bars.get_segments()[0]]
+    assert ends == pytest.approx([100.0, 120.0])  # of two runs their range
+    foot = " ".join(figure.get_supxlabel().split())
+    assert "Mean of the settled runs alone: on xeon dynamic-elastic (2 of 3) in a." in foot
 
 
 def cells(**swept):

@@ -382,11 +382,14 @@ def test_the_legend_names_the_arms_with_their_laws():
 
 def test_the_legend_of_runs_over_time_has_every_law_that_is_drawn():
     rows = [
-        multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law=law)
+        multilevel_row("mw19_fig13", "pipeline", "skewed", 5.0, 2.0, 4.0, law=law)
         for law in ("millrace", "middleware19")
     ]
-    runs = pd.DataFrame([period for row in rows for period in run_rows(row, [1, 2], [0, 4])])
-    (legend,) = figure_named("mw19_fig6", {"throughput": table(rows), "timeline": runs}).legends
+    phase = json.dumps({"phase": "1000"})
+    runs = pd.DataFrame(
+        [period for row in rows for period in run_rows(row, [1, 2], [0, 4], parameters=phase)]
+    )
+    (legend,) = figure_named("mw19_fig13", {"throughput": table(rows), "timeline": runs}).legends
     handles = dict(
         zip([text.get_text() for text in legend.get_texts()], legend.legend_handles, strict=True)
     )
@@ -413,7 +416,7 @@ def test_queues_and_threads_are_steps_on_axes_of_their_own():
         threads,
         pd.DataFrame(run_rows(row, [1, 4, 4], [0, 7, 9])),
         OURS,
-        adaptation_panels.SETTLING,
+        adaptation_panels.AdaptationStyle(str),
     )
     assert list(rate.lines[0].get_xdata()) == [0.25, 0.75, 1.25]
     assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 200.0]  # at the sinks
@@ -443,7 +446,7 @@ def test_figure_6_has_a_panel_an_arm_on_the_same_scale():
     )
     cell = "pipeline, 100 operators, skewed, 128 B"
     told = (
-        "multilevel",
+        "multilevel (millrace)",
         "multilevel (middleware19, plain)",
         "multilevel (middleware19, satisfied)",
     )
@@ -452,6 +455,44 @@ def test_figure_6_has_a_panel_an_arm_on_the_same_scale():
     assert len(first.lines[0].get_xdata()) == 4
     assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
     assert [text.get_text() for text in third.texts] == ["no samples"]
+
+
+def test_the_line_of_figure_6_has_the_colour_of_the_elasticity_that_moved_it():
+    row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
+    rates = [100.0, 400.0, 300.0, 1300.0, 1310.0]
+    runs = run_rows(row, [1, 2, 2, 4, 4], [0, 0, 7, 9, 9])
+    runs = [run | {"throughput_sink": rate} for run, rate in zip(runs, rates, strict=True)]
+    figure = figure_named("mw19_fig6", {"throughput": table([row]), "timeline": pd.DataFrame(runs)})
+    rate, queues, threads = figure.axes
+    movers = [
+        adaptation_panels.THREADS,
+        adaptation_panels.QUEUES,
+        adaptation_panels.BOTH,
+        adaptation_panels.NEITHER,
+    ]
+    drawn = [(line.get_color(), list(line.get_ydata())) for line in rate.lines[:4]]
+    assert drawn == [
+        (mover.color, rates[number : number + 2]) for number, mover in enumerate(movers)
+    ]
+    assert {text.get_text() for text in rate.texts} == {
+        "thread count: +300",
+        "placement of queues: −100",
+        "both: +1 k",
+        "neither: +10",
+    }
+    assert queues.lines[0].get_color() == adaptation_panels.QUEUES.color
+    assert threads.lines[0].get_color() == adaptation_panels.THREADS.color
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "throughput after a change of thread count" in told
+
+
+def test_figure_6_ends_at_twice_the_time_of_its_last_change():
+    row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
+    still = run_rows(row, [1, 2, *[4] * 20], [0] * 22)  # periods of half a second
+    figure = figure_named(
+        "mw19_fig6", {"throughput": table([row]), "timeline": pd.DataFrame(still)}
+    )
+    assert {ax.get_xlim()[1] for ax in figure.axes} == {2.0}
 
 
 def test_several_runs_are_their_median_and_a_band_from_the_least_to_the_greatest():

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.image import imread
 
 from harness.cli import main
+from harness.errors import UserError
 from harness.plots import choice, data, paper, style
 from tests.plots.made_tables import arm_row, figure_named, frame, scaling, write_all
 
@@ -109,6 +110,32 @@ def test_other_tables_follow_the_chosen_panels(tables, tmp_path):
     assert set(pd.read_csv(tmp_path / "a-speedup.csv")["cost"]) == {100}
 
 
+def test_an_arm_is_left_out_of_all_tables(tables, tmp_path):
+    file = tmp_path / "a.csv"
+    words = ("--panel", "cost=1", "--without", "manual", "--csv", file)
+    assert plot("crossover", tables, *words) == 0
+    for name in ("a.csv", "a-speedup.csv"):
+        arms = set(pd.read_csv(tmp_path / name)["arm"])
+        assert arms and "manual" not in arms
+
+
+def test_an_arm_that_is_not_there_or_is_the_only_one_cannot_be_left_out():
+    table = frame([arm_row("e", "mix", 1, arm, 1.0) for arm in ("manual", "dedicated")])
+    with pytest.raises(UserError, match="must be one of manual, dedicated, not 'dynamic'"):
+        choice.chosen({"throughput": table}, [], None, ["dynamic"])
+    with pytest.raises(UserError, match="leaves no arm"):
+        choice.chosen({"throughput": table}, [], None, ["manual", "dedicated"])
+
+
+def test_a_title_replaces_that_of_the_figure(tables, tmp_path, capsys):
+    file = tmp_path / "a.svg"
+    assert plot("pldi17_fig10", tables, "--title", "My own title", "-o", file) == 0
+    text = file.read_text(encoding="utf-8")
+    assert "My own title" in text and "P17 Figure 10" not in text
+    assert plot("pldi17_fig10", tables, "--title", "Mine", "--no-title", "-o", file) == 0
+    assert capsys.readouterr().out.startswith("Mine. ")
+
+
 def test_a_machine_without_its_cpus_means_all_numbers_of_them():
     table = frame(
         [
@@ -134,6 +161,8 @@ def test_a_panel_or_machine_that_does_not_exist_is_answered_with_those_that_do(t
     assert "--machine must be one of local, not 'xeon'" in refusal(
         capsys, tables, "--machine", "xeon"
     )
+    error = refusal(capsys, tables, "--without", "dynamic-3")
+    assert "--without must be one of" in error and "did you mean" in error
 
 
 @pytest.mark.parametrize("width", ["3.3", "1in", "40in", "wide", "-3in"])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.plots import peers, style
+from harness.plots import means, peers, style
 from tests.plots.made_tables import arm_row, figure_named, frame, latency_row, peer_row
 
 
@@ -38,6 +38,22 @@ def test_the_verdict_compares_the_fastest_peer_with_the_fastest_of_ours(rows):
     )
     assert peers.verdict(table[table["peer"].isna()]) == ""
     assert peers.verdict(table[table["peer"].notna()]) == ""
+
+
+def test_the_verdict_is_of_the_runs_that_did_not_choose_the_finalists(rows):
+    lucky = peer_row("peers", "mix", 1, "tokio 1.50", 9e6)
+    table = frame([*rows, lucky])
+    table = table[table["cost"] == "1"]
+    assert peers.verdict(table).startswith("tokio\n9.00\n")
+    final = table["arm"].isin(["manual", "dynamic-2", "go"])
+    assert peers.verdict(table.assign(final=final)) == "go\n0.40\n[0.33, 0.51]\nof ours"
+
+
+def test_only_means_of_several_runs_have_an_interval():
+    row = frame([arm_row("peers", "mix", 1, "manual", 10.0)]).iloc[0].copy()
+    assert means.bar(row) == [[1.0], [1.0]]
+    row["n"] = 2
+    assert means.bar(row) is None
 
 
 def test_every_arm_has_a_line_with_its_costs_in_order_and_what_failed_is_named(rows):

@@ -65,7 +65,7 @@ def test_only_rows_of_the_figures_experiment_are_drawn(tables, monkeypatch, tmp_
     seen = []
     draw = thread_panels.figure
 
-    def spy(tables, title):
+    def spy(tables, title, **_options):
         seen.append(tables["throughput"])
         return draw(tables, title)
 

@@ -328,4 +328,5 @@ def test_a_measured_point_is_not_left_out():
 @pytest.mark.parametrize(("unsettled", "lost"), [(2, False), (3, True)])
 def test_a_point_under_a_law_is_left_out_if_none_of_its_runs_settled(unsettled, lost):
     row = elastic_row("pldi17_fig9", "pipeline", 1, 1e6, 8, **XEON, unsettled=unsettled)
+    row |= {"settled_mean": 2e6, "settled_lo": 1e6, "settled_hi": 3e6}
     assert settled.without_unsettled(frame([row]))["mean"].isna().tolist() == [lost]

@@ -193,17 +193,6 @@ def test_the_foot_says_where_a_band_is_missing_because_a_run_failed():
     assert "Dashed" not in foot
 
 
-def test_the_foot_says_what_the_throughput_of_simulated_runs_is_that_never_settled():
-    table = scaling("e", {"mix": [1]}, [1, 2]).assign(simulated=True, machine="xeon")
-    said = (
-        "Simulated arms with a run that never settled: hops executed over those of a tuple, "
-        "not tuples at the sinks."
-    )
-    assert said not in provenance.sentence(table, "bars: an interval")
-    table.loc[1, "mean_of"] = "hops executed"
-    assert said in provenance.sentence(table, "bars: an interval")
-
-
 def test_the_foot_speaks_of_processes_and_intervals_only_where_there_are_some():
     measured = scaling("e", {"mix": [1]}, [1, 2])
     simulated = measured.assign(simulated=True, machine="xeon", n=1)

@@ -208,6 +208,26 @@ def test_the_figure_of_costs_has_a_panel_a_cost_cheapest_first_with_the_active_p
     assert list(left[0].lines[0].get_ydata()) == [9.0, 8.0, 7.0]
 
 
+def test_the_figure_of_tolerances_has_the_smaller_one_first_and_names_it():
+    rows = [
+        row | {"cell": f"{row['cell']},tolerance={tolerance},period=2"}
+        for tolerance in (20, 5)
+        for row in balancer("elb_tolerance", 1000, 1)
+    ]
+    timeline = pd.DataFrame(
+        [period for row in rows for period in balanced_rows(row, [1, 3, 2], [9.0, 8.0, 7.0])]
+    )
+    figure = figure_named("elb_tolerance", {"throughput": frame(rows), "timeline": timeline})
+    shown = panels(figure)
+    assert [title.split("\n")[1] for title in shown] == [
+        f"cost {cost} FLOP, buffers of 100, tolerance {tolerance} %"
+        for cost in ("1", "1,000")
+        for tolerance in (5, 20)
+    ]
+    lefts = [ax.get_position().x0 for ax in shown.values()]
+    assert lefts == sorted(lefts)
+
+
 def test_the_figure_of_costs_has_a_row_a_machine():
     here = balancer("elb_cost", 1, 1000)
     there = {"machine": "xeon:16", "simulated": True, "software": "millrace"}

@@ -20,6 +20,12 @@ def simulated(mean: float, half: float | None = None) -> pd.DataFrame:
     return frame([row | {"software": "millrace"}])
 
 
+def test_a_simulated_point_that_is_not_stationary_is_not_compared():
+    moving = simulated(9e6).assign(unsettled=1)
+    assert beside(FIGURE, moving, simulated(1e6)).points == 0
+    assert beside(FIGURE, simulated(1e6), moving).points == 0
+
+
 def test_equal_runs_agree_in_all_points():
     same = measured(manual=1e6, dynamic=2e6, dedicated=3e6)
     found = beside(FIGURE, same, same)

@@ -91,7 +91,7 @@ def table(spark):
         "threads": threads,
         "arm": F.concat_ws("-", model, threads),
         "queue_capacity": F.lit(8).cast("long"),
-        "used": F.lit(True),
+        "paired": F.lit(True),
     }
     made = speedup(runs.withColumns(columns)).toPandas()
     return made.assign(world=made["cell"].str.split("/").str[0])

@@ -42,6 +42,7 @@ def test_an_arm_whose_slow_runs_never_settle_does_not_beat_a_steady_one(spark, r
         "ns_per_hop": F.lit(1.0),
     }
     unknown = {**dict.fromkeys(PARAMETERS, F.lit(None)), "variant": F.lit(None).cast("string")}
+    unknown["final"] = F.lit(None).cast("boolean")
     simulation = F.lit(None).cast("struct<passed_tuples_per_s: double, reached: boolean>")
     runs = spark.createDataFrame(pd.concat([two_speeds, steady])).withColumns(
         {**texts, **numbers, **unknown, "failed": F.lit(False), "simulation": simulation}

@@ -183,6 +183,45 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(make_rec
 
 
 @beside_the_others
+def test_runs_that_chose_a_finalist_do_not_count_in_its_means_but_in_ratios(make_record):
+    def run(arm, repeat, rate, p99, **fields):
+        latency = dict.fromkeys(("p50", "p90", "p99", "mean", "max"), p99) | {"count": 1}
+        return make_record(
+            arm=arm, repeat=repeat, sink_tuples_per_s=rate, latency_ns=latency, **fields
+        )
+
+    tables = yield [
+        run("chosen", 0, 99.0, 900),
+        run("chosen", 1, 97.0, 900, correct=False),
+        run("chosen", 2, 10.0, 100, final=True),
+        run("chosen", 3, 12.0, 200, final=True),
+        run("chosen", 4, 14.0, 600, final=True),
+        run("chosen", 5, 99.0, 900, final=True, correct=False),
+        run("other", 0, 33.0, 500),
+        run("other", 1, 11.0, 500),
+        run("failing", 0, 50.0, 500),
+        run("failing", 1, 50.0, 500, final=True, correct=False),
+    ]
+    of_arm = {"cell": "pipeline,operators=4"}
+    assert_same_rows(
+        tables.throughput,
+        [
+            of_arm | {"arm": "chosen", "final": True, "n": 3, "failed": 2, "mean": 12.0},
+            of_arm | {"arm": "failing", "final": True, "n": 0, "failed": 1, "mean": None},
+            of_arm | {"arm": "other", "final": False, "n": 2, "failed": 0, "mean": 22.0},
+        ],
+    )
+    ranges = {"p99": 200.0, "p99_least": 100.0, "p99_greatest": 600.0}
+    same = dict.fromkeys(ranges, 500.0)
+    assert_same_rows(
+        tables.latency,
+        [of_arm | {"arm": "chosen", "n": 3} | ranges, of_arm | {"arm": "other", "n": 2} | same],
+    )
+    best = {row["arm"]: row for row in against("best", tables)}
+    assert best["other"]["ratio"] == pytest.approx(1 / 3)  # by their one common repeat
+
+
+@beside_the_others
 def test_time_in_the_kernel_has_a_mean_if_all_runs_have_it(make_record):
     tables = yield [
         make_record(arm="all", kernel_seconds=0.2),
@@ -342,6 +381,36 @@ def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through
     assert [
         row["ratio"] for row in tables.speedup if (row["arm"], row["against"]) == ("deep", "manual")
     ] == [pytest.approx(0.5)]
+
+
+@beside_the_others
+def test_settled_runs_have_means_of_their_own(make_record, simulated, elastic):
+    def run(arm, repeat, rate, level, settled):
+        return make_record(
+            arm=arm,
+            repeat=repeat,
+            model="dynamic",
+            sink_tuples_per_s=rate,
+            submitted_tuples_per_s=10 * rate,
+            settled=settled,
+            elastic=elastic(settled_level=level),
+            **simulated(passed_tuples_per_s=7.0),
+        )
+
+    tables = yield [
+        *(run("law", number, 100.0 + number, 4 + number, True) for number in range(2)),
+        run("law", 2, 0.0, 60, False),
+        run("lost", 0, 0.0, 60, False),
+    ]
+    lost, found = sorted(tables.throughput, key=lambda row: row["n"])
+    assert found["mean"] == 7.0 and found["unsettled"] == 1
+    assert (found["settled_mean"], found["settled_submitted_mean"]) == (100.5, 1005.0)
+    assert found["settled_level"] == 4.5
+    for name in ("settled_", "settled_submitted_", "settled_level_"):
+        middle = found.get(f"{name}mean") or found["settled_level"]
+        assert found[f"{name}lo"] < middle < found[f"{name}hi"]
+    names = [name for name in lost if name.startswith("settled_") and name != "settled_share"]
+    assert len(names) == 15 and all(lost[name] is None for name in names)
 
 
 @beside_the_others
@@ -811,6 +880,8 @@ def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_
                 "p50_greatest": 500.0,
                 "p90": 400.0,
                 "p99": 600.0,
+                "p99_least": 300.0,
+                "p99_greatest": 1500.0,
                 "max": 9000.0,
                 "mean": mean,
                 "lo": low,
@@ -818,6 +889,7 @@ def test_latency_is_the_median_of_percentiles_the_mean_of_means_and_the_largest_
             },
             {**shared, "arm": "silent", "n": 0}
             | dict.fromkeys(("p50", "p50_least", "p50_greatest", "p90", "p99", "max"))
+            | dict.fromkeys(("p99_least", "p99_greatest"))
             | dict.fromkeys(("mean", "lo", "hi")),
         ],
     )

@@ -18,6 +18,7 @@ from harness.report.kept_study import STUDY, THROUGHPUT
 from studies.keep import GALLERY, MADE, keep, listed, made_of, minutes_of
 
 NAME = "crossover"
+FRONT = "front"  # picture of the README, a part of a kept figure (docs/reference/figures.md)
 
 
 def record(second: float, **other) -> dict:
@@ -93,7 +94,11 @@ def test_every_kept_figure_is_in_the_gallery_and_every_picture_of_it_is_kept():
     )
     kept = {path.parent.name for path in STUDY.glob(f"*/*/{MADE}")}
     assert all(heading == picture for heading, picture in shown)
-    assert {heading for heading, _ in shown} == kept == {p.stem for p in GALLERY.glob("*.png")}
+    assert (
+        {heading for heading, _ in shown}
+        == kept
+        == {path.stem for path in GALLERY.glob("*.png") if path.stem != FRONT}
+    )
     assert (STUDY / "README.md").read_text(encoding="utf-8") == listed()
 
 

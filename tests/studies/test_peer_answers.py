@@ -25,7 +25,12 @@ def rows_at(rate: int, experiment: str, means: dict[str, float], p99: dict[str, 
         | {"rate": float(rate), "cell": f"pipeline,rate={rate}"}
         for name, mean in means.items()
     ]
-    return made, [latency_row(row, 1e6) | {"p99": p99[row["arm"]]} for row in made]
+    return made, [
+        latency_row(row, 1e6)
+        | {"p99": p99[row["arm"]]}
+        | {"p99_least": 0.9 * p99[row["arm"]], "p99_greatest": 1.2 * p99[row["arm"]]}
+        for row in made
+    ]
 
 
 def table_of(*parts) -> pd.DataFrame:
@@ -52,12 +57,36 @@ def test_the_fastest_come_first_and_one_that_overlaps_is_a_tie(table):
     assert rows[0][1] == "1,050,000 [945,000, 1,160,000]"
     assert rows[0][2] == "525,000"  # per second of CPU time
     assert rows[1][5] == "nothing" and rows[2][5].startswith("order: a tuple may")
-    assert "**a tie**" in part and "best of 1 of ours, best of 3 peers" in part
+    assert "**a tie** (of 1 of ours and 3 peers)" in part
+
+
+def test_finalists_alone_are_compared_and_it_is_said(table):
+    chosen = table["arm"].isin(["manual", "tbb"]) & (table["rate"] == 0)
+    finals = table.assign(final=chosen, n=table["n"].where(~chosen, 8))
+    assert list(of_situation(finals, FULL_SPEED)["arm"]) == ["manual", "tbb"]
+    part = answers(finals).split("\n## ")[2]
+    assert "ours is faster (of 1 of ours and 3 peers, by 8 later runs of 3 finalists on" in part
+
+
+def test_a_mean_of_two_runs_has_no_interval(table):
+    part = answers(table.assign(n=2)).split("\n## ")[2]
+    assert "| 1,050,000 |" in part
 
 
 def test_at_a_rate_the_least_latency_of_those_that_keep_up_comes_first(table):
     assert list(of_situation(table, AT_A_RATE)["arm"]) == ["go", "manual", "tbb"]
-    assert "99th percentile of ours: 1.50 of that of the peers" in answers(table)
+    page = answers(table)
+    assert "of ours: 1.50 of that of the peers, too few runs to tell which is lower" in page
+    page = answers(table.assign(n=6))
+    assert "of ours: 1.50 of that of the peers, the peer's is lower" in page
+    assert "| manual | 10,000 [9,000, 11,000] | 5,000 | 1 ms | 3 µs [2.7 µs, 3.6 µs] |" in page
+
+
+def test_at_a_rate_arms_whose_ranges_overlap_are_a_tie(table):
+    wide = table.assign(n=6, p99_greatest=table["p99_greatest"] * 1.2)
+    page = answers(wide)
+    assert "| manual (a tie) | 10,000" in page
+    assert "**a tie**, as their ranges overlap" in page
 
 
 def test_a_dozen_situations_are_listed_and_what_was_not_measured_is_told(table):
@@ -65,6 +94,40 @@ def test_a_dozen_situations_are_listed_and_what_was_not_measured_is_told(table):
     assert len(SITUATIONS) == 12
     assert page.count("\n## ") == 12 and page.count("Not measured.") == 10
     assert "Source and sink alone: not measured." in page
+
+
+def test_source_and_sink_alone_have_a_column_for_each_payload(table):
+    sizes = [(128, 2e6, 8), (4096, 1e6, 2)]
+    alone = [
+        arm_row("peers", "pipeline", 1, "manual", mean, cpu_seconds_mean=2.0, n=n)
+        | {"operators": 0, "payload": payload, "rate": 0.0, "cell": f"alone,{payload}"}
+        for payload, mean, n in sizes
+    ]
+    latencies = [latency_row(row, 1e6) for row in alone]
+    page = answers(pd.concat([table, table_of((alone, latencies))], ignore_index=True))
+    assert "| source and sink alone | 128 bytes | 4,096 bytes |" in page
+    assert "| manual | 2,000,000 [1,800,000, 2,200,000]; 1,000 | 1,000,000; 2,000 |" in page
+
+
+def test_lines_of_code_are_those_of_operators_and_wiring():
+    assert set(peer_answers.WRITTEN) == set(all_peers())
+    for arm, entries in peer_answers.WRITTEN.items():
+        assert peer_answers.lines_of(arm, "pipeline", ours=False) > 30
+        for entry in entries:
+            assert peer_answers.PEERS / entry.partition(":")[0] in all_peers()[arm].sources
+    assert peer_answers.lines_of("manual", "pipeline", ours=True) < 15
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "count"),
+    [
+        ('#include "run.hpp"\n\n// no\n/* no\n * no\n */\n*turn = 1;\n', ".hpp", 2),
+        ("#[derive(Clone)]\nstruct A; // yes\n", ".rs", 2),
+        ('def f():\n    """No.\n\n    No.\n    """\n    # no\n    return "yes"\n', ".py", 2),
+    ],
+)
+def test_comments_are_no_code_but_directives_and_attributes_are(text, suffix, count):
+    assert peer_answers.code_lines(text, suffix) == count
 
 
 def test_the_page_says_which_programs_were_measured(table):

@@ -45,21 +45,51 @@ def test_dry_run_knows_what_is_measured(here, measured_by_fake, capsys):
     assert lines[-1] == "2 blocks, 12 runs; to measure: 1 blocks, 6 runs, about 5 s"
 
 
-def test_repeats_that_no_arm_needed_are_not_counted_as_left(here, measured_by_fake, capsys):
-    write_profile(here, ONE)
-    file = here / "config/experiments/one.yaml"
-    size = {"sweeps": ONE["one"], "arms": MANUAL_AND_DYNAMIC, "most_repeats": 4}
+def write_with_finals(folder: Path) -> None:
+    write_profile(folder, ONE)
+    size = {"sweeps": ONE["one"], "arms": MANUAL_AND_DYNAMIC, "final_repeats": 4}
+    file = folder / "config/experiments/one.yaml"
     file.write_text(yaml.safe_dump({"sizes": {"tiny": size}}))
+
+
+def test_final_runs_are_counted_estimated_and_up_to_date(here, measured_by_fake, capsys):
+    write_with_finals(here)
     assert main(["sweep", "one", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"one/{CELLS[0]}: 3 arms x 2 to 4 repeats (manual,")
-    assert lines[-1].startswith("2 blocks, 24 runs;")
+    assert lines[0] == (
+        f"one/{CELLS[0]}: 3 arms x 2 repeats and 4 of the best (manual, dynamic-1, dynamic-2); "
+        "about 15 s"
+    )
+    assert lines[-1] == "2 blocks, 36 runs; to measure: 2 blocks, 36 runs, about 31 s"
     assert main(["sweep", "one"]) == 0
     heads = [line.split()[0] for line in capsys.readouterr().err.splitlines() if line[0] == "["]
-    runs = len(measured_by_fake)
-    assert heads[0] == "[1/24]"
-    assert heads[-1] == f"[{runs}/{runs + 12 - runs // 2}]", "the last block is counted as a whole"
-    assert runs < 24
+    assert (heads[0], heads[-1], len(measured_by_fake)) == ("[1/36]", "[36/36]", 36)
+    assert main(["sweep", "one"]) == 0
+    assert len(measured_by_fake) == 36, "a block with all its final runs is up to date"
+    path = here / f"results/raw/one/{CELLS[0]}.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    capsys.readouterr()
+    main(["sweep", "one"])
+    assert "replaced, it was measured under other settings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("done", [4, 6, 11])
+def test_a_block_that_was_interrupted_in_its_final_runs_goes_on(
+    here, measured_by_fake, interrupted, capsys, done
+):
+    write_with_finals(here)
+    words = ["sweep", "one", "--cell", CELLS[0], "-o", "block.jsonl"]
+    interrupted(done)
+    main(words)
+    measured_by_fake.clear()
+    interrupted(100)
+    capsys.readouterr()
+    assert main(words) == 0
+    assert f"block.jsonl: goes on behind {done} of 18 runs\n" in capsys.readouterr().err
+    assert len(measured_by_fake) == 18 - done
+    records, _ = read_records(here / "block.jsonl")
+    assert [record["order_in_block"] for record in records] == list(range(18))
+    assert [record.get("final", False) for record in records] == [False] * 6 + [True] * 12
 
 
 def test_all_blocks_of_an_experiment_go_to_its_folder(here, measured_by_fake):

@@ -6,7 +6,8 @@ a CPU for which thousands of threads wait. It does so when the *thread* ends tha
 process, so start one from a thread that waits for it. A process's own children have to ask for it
 again.
 
-This file is a program, too: it makes another one end likewise (`ending_with_us`).
+This file is a program, too: it makes another one end likewise (`ending_with_us`), and sleep as
+exactly as the threads of our sources do, if asked to.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import sys
 from collections.abc import Sequence
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PR_SET_TIMERSLACK = 29
+LEAST_SLACK_NS = 1  # Linux lets timed waits end 50 µs late otherwise
 CANNOT_EXECUTE = 126  # exit code of shells for a command that is there and cannot be executed
 
 
@@ -34,17 +37,28 @@ def end_with(parent: int, message: str = "") -> None:
         os._exit(1)
 
 
-def ending_with_us(argv: Sequence[str]) -> list[str]:
-    """Return the words of a command that executes `argv` in the same process, and ends with the
-    thread that starts it.
+def sharpen_timers() -> None:
+    """Let timed waits of this thread end within microseconds, and those of the threads that it
+    starts, also after `exec`.
     """
-    return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *argv]
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, LEAST_SLACK_NS, 0, 0, 0)
+
+
+def ending_with_us(argv: Sequence[str], sharp: bool = False) -> list[str]:
+    """Return the words of a command that executes `argv` in the same process, and ends with the
+    thread that starts it. `sharp`: all its threads sleep exactly (`sharpen_timers`).
+    """
+    timers = "sharp" if sharp else "usual"
+    return [sys.executable, "-I", "-S", __file__, str(os.getpid()), timers, *argv]
 
 
 if __name__ == "__main__":
     end_with(int(sys.argv[1]))
+    if sys.argv[2] == "sharp":
+        sharpen_timers()
+    words = sys.argv[3:]
     try:
-        os.execvp(sys.argv[2], sys.argv[2:])
+        os.execvp(words[0], words)
     except OSError as error:
-        print(f"{sys.argv[2]}: {error.strerror}", file=sys.stderr)
+        print(f"{words[0]}: {error.strerror}", file=sys.stderr)
         sys.exit(CANNOT_EXECUTE)

@@ -684,6 +684,14 @@ IDENTITY = Struct(
         Field("seed", COUNT, "Seed of what the topology draws at random"),
         Field("repeat", SMALL, "Repeat of the cell, from 0"),
         Field("order_in_block", SMALL, "Position in the random order of the block, from 0"),
+        Field(
+            "final",
+            FLAG,
+            "True if the run compares finalists: arms that earlier runs of the block chose; only "
+            "in such runs",
+            since="2026-11-30",
+            optional=True,
+        ),
     ),
 )
 """Fields that say which run it was."""

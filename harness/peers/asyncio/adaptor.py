@@ -7,6 +7,7 @@ from harness.peers.peer import Peer
 
 RECIPE: dict[str, Any] = {
     "folder": Path(__file__).resolve().parent,
+    "interpreted": True,
     "command": ("{python}", "-P", "{here}/program.py"),
     "version": (
         ("{python}", "-c", "import platform; print(platform.python_version())"),

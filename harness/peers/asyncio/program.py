@@ -19,7 +19,10 @@ from pathlib import Path
 from typing import Any
 
 FINAL = None  # the last thing on a stream
-TUPLES_PER_LATENCY = 32  # the latency of one tuple in so many is measured
+TUPLES_PER_LATENCY = (
+    32  # at full speed the latency of one tuple in so many is measured, else of all
+)
+TUPLES_PER_CHECK = 32  # the payload of one tuple in so many is checked
 LONGEST_SLEEP_S = 0.01
 CALIBRATION_FLOP = 200_000
 BUCKETS = 592  # of the latency histogram: exact below 16 ns, then 16 to each power of two
@@ -94,6 +97,10 @@ def value_of(sequence: int) -> float:
     return 1.0 + (sequence & 1023) / 1024.0
 
 
+def payload_of(sequence: int, size: int) -> bytes:
+    return (sequence.to_bytes(8, "little") * -(-size // 8))[:size]
+
+
 def multiply(value: float, cost: int, factor: float = FACTOR) -> float:
     for _ in range(cost):
         value *= factor
@@ -115,11 +122,10 @@ def bucket_of(ns: int) -> int:
 
 async def source(op: AsyncOperator, run: AsyncRun) -> None:
     sequence = turn = 0
-    words = -(-run.payload // 8)
     while sequence != run.limit and not run.stopping:
         due = await due_time(op, run, sequence)
-        payload = (sequence.to_bytes(8, "little") * words)[: run.payload]
-        born = 0 if sequence % TUPLES_PER_LATENCY else due or time.monotonic_ns()
+        payload = payload_of(sequence, run.payload)
+        born = due or (0 if sequence % TUPLES_PER_LATENCY else time.monotonic_ns())
         op.total += hash((sequence,))
         for target, step in op.ports[turn]:
             await target.queue.put((sequence, step, born, value_of(sequence), payload))
@@ -193,8 +199,8 @@ def arrive(item: Sequence[Any], run: AsyncRun, last: dict[int, int]) -> None:
         ns = time.monotonic_ns() - born
         run.latency[bucket_of(ns)] += 1
         run.longest = max(run.longest, ns)
-        if payload[:8] != sequence.to_bytes(8, "little")[: run.payload]:
-            run.harmed += 1
+    if sequence % TUPLES_PER_CHECK == 0 and payload != payload_of(sequence, run.payload):
+        run.harmed += 1
 
 
 async def close(op: AsyncOperator) -> None:
@@ -275,9 +281,12 @@ async def make(op: AsyncOperator, run: AsyncRun, filling: Filling) -> list[Item]
         [number, 0, 0, value_of(number), (number.to_bytes(8, "little") * words)[: run.payload]]
         for number in numbers
     ]
-    for item in items[-first % TUPLES_PER_LATENCY :: TUPLES_PER_LATENCY]:
-        due = run.began + round(item[0] * op.gap_ns)
-        item[2] = due if op.gap_ns else time.monotonic_ns()
+    if op.gap_ns:
+        for item in items:
+            item[2] = run.began + round(item[0] * op.gap_ns)
+    else:
+        for item in items[-first % TUPLES_PER_LATENCY :: TUPLES_PER_LATENCY]:
+            item[2] = time.monotonic_ns()
     op.total += sum_of(items)
     op.executed = end
     return items

@@ -121,14 +121,6 @@ func (f *filling) flushAll() {
 	}
 }
 
-func (op *operator) endStreams() {
-	for _, port := range op.ports {
-		for _, to := range port {
-			to.target.blocks <- nil
-		}
-	}
-}
-
 // Hands a block to every stream of a port: a copy to each but the last.
 func (op *operator) pass(b *block, port int) {
 	streams := op.ports[port]
@@ -192,12 +184,8 @@ func (op *operator) sendRounds(limit int64) {
 	}
 }
 
-// Counts the end of a stream, and leaves the tuples of a run that is cut short; any other block is executed.
+// Leaves the tuples of a run that is cut short; any other block is executed.
 func (op *operator) executes(b *block) bool {
-	if b == nil {
-		op.open--
-		return false
-	}
 	if !cut.Load() {
 		return true
 	}
@@ -209,11 +197,14 @@ func (op *operator) executes(b *block) bool {
 
 func (op *operator) workOnBlocks() {
 	out, n := op.filling(), int64(0)
-	for op.open > 0 {
+	for {
 		if len(op.blocks) == 0 {
 			out.flushAll()
 		}
-		b := <-op.blocks
+		b, more := <-op.blocks
+		if !more {
+			break
+		}
 		if !op.executes(b) {
 			continue
 		}
@@ -267,8 +258,7 @@ func (op *operator) execute(values []float64) {
 
 func (op *operator) receiveBlocks() {
 	n := int64(0)
-	for op.open > 0 {
-		b := <-op.blocks
+	for b := range op.blocks {
 		if !op.executes(b) {
 			continue
 		}

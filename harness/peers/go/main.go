@@ -70,11 +70,11 @@ func readPlan(path string) ([]*operator, int64, int64) {
 			target := operators[number(3)]
 			from := operators[number(1)]
 			from.ports[number(2)] = append(from.ports[number(2)], stream{target, uint32(number(4))})
-			target.open++
+			target.open.Add(1)
 		}
 	}
 	check(lines.Err())
-	payloadBytes, batchTuples = int(payload), int(batch)
+	payloadBytes, batchTuples, wholeWords = int(payload), int(batch), payload%8 == 0
 	messages := max(1, capacity/batch)
 	for _, op := range operators {
 		if batch > 1 {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	sampled    = 32  // one tuple in so many has its latency taken
+	sampled    = 32  // at full speed one tuple in so many has its latency taken, else all have
 	serialFlop = 32  // from here on the multiplies of a tuple wait for those of the one before it in the block
 	published  = 32  // tuples after which a counter is published: an atomic store takes longer than a cheap operator
 	buckets    = 592 // of the latency histogram: exact below 16 ns, then 16 to each power of two
@@ -36,9 +36,9 @@ type operator struct {
 	busy   time.Duration
 	gap    float64 // ns from one tuple of a source to the next; 0: full speed
 	ports  [][]stream
-	in     chan tuple  // tuples one by one, or
-	blocks chan *block // in blocks
-	open   int         // streams that have not ended
+	in     chan tuple   // tuples one by one, or
+	blocks chan *block  // in blocks
+	open   atomic.Int64 // streams into it that have not ended
 
 	// The operator before reads what is above with each tuple, and this one writes what is below,
 	// in other cache lines.
@@ -58,6 +58,7 @@ type operator struct {
 
 var (
 	payloadBytes, batchTuples int
+	wholeWords                bool  // in a payload
 	factor                    = 1.0 // a variable of the package: the compiler must read it
 )
 
@@ -132,17 +133,30 @@ func fill(space []byte, sequence uint64) {
 	}
 }
 
-// Looks at the first and the last whole word, and at one between that changes from tuple to tuple.
+// Looks at the first and the last whole word, at the bytes after it, and at one word between that changes from tuple to
+// tuple.
 func intact(space []byte, sequence, mixed uint64) bool {
-	words := uint64(len(space) / 8)
+	words, base := uint64(len(space)/8), sequence*golden
+	if !wholeWords && !isRest(space[8*words:], base+words) {
+		return false
+	}
 	if words == 0 {
 		return true
 	}
-	base := sequence * golden
 	between := (mixed >> 32) * words >> 32
 	return binary.LittleEndian.Uint64(space) == base &&
 		binary.LittleEndian.Uint64(space[8*(words-1):]) == base+words-1 &&
 		binary.LittleEndian.Uint64(space[8*between:]) == base+between
+}
+
+//go:noinline
+func isRest(space []byte, word uint64) bool {
+	for i, each := range space {
+		if each != byte(word>>(8*i)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (op *operator) run(limit int64) {
@@ -171,14 +185,28 @@ func (op *operator) make(n int64, wait func()) header {
 			wait()
 			time.Sleep(min(time.Duration(-late), 10*time.Millisecond))
 		}
-		if n%sampled == 0 {
-			h.born = max(1, due)
-		}
+		h.born = max(1, due)
 	} else if n%sampled == 0 {
 		h.born = now()
 	}
 	op.sum += fingerprint(h.sequence)
 	return h
+}
+
+// The last operator that sends to a channel closes it.
+func (op *operator) endStreams() {
+	for _, port := range op.ports {
+		for _, to := range port {
+			if to.target.open.Add(-1) > 0 {
+				continue
+			}
+			if batchTuples > 1 {
+				close(to.target.blocks)
+			} else {
+				close(to.target.in)
+			}
+		}
+	}
 }
 
 // A tuple that is not executed any more.

@@ -3,8 +3,9 @@ package main
 // A tuple that travels by itself: by value, with a payload that its source allocates.
 type tuple struct {
 	header
-	final   bool
 	payload []byte
+	// So that it fills a cache line of a channel: with 56 bytes a hand-over at 30 to 150 FLOP takes 15 to 25 ns more.
+	_ uint64
 }
 
 func (op *operator) source(limit int64) {
@@ -21,18 +22,12 @@ func (op *operator) source(limit int64) {
 		}
 	}
 	op.executed.Store(n)
-	op.close()
+	op.endStreams()
 }
 
 func (op *operator) work() {
 	turn, n, by := 0, int64(0), factor
 	for t := range op.in {
-		if t.final {
-			if op.open--; op.open == 0 {
-				break
-			}
-			continue
-		}
 		if cut.Load() {
 			op.leave(t.sequence)
 			continue
@@ -51,18 +46,12 @@ func (op *operator) work() {
 		}
 	}
 	op.executed.Store(n)
-	op.close()
+	op.endStreams()
 }
 
 func (op *operator) sink() {
 	n := int64(0)
 	for t := range op.in {
-		if t.final {
-			if op.open--; op.open == 0 {
-				break
-			}
-			continue
-		}
 		if cut.Load() {
 			op.leave(t.sequence)
 			continue
@@ -80,13 +69,5 @@ func (op *operator) send(t *tuple, port int) {
 	for _, to := range op.ports[port] {
 		t.path = path + to.step
 		to.target.in <- *t
-	}
-}
-
-func (op *operator) close() {
-	for _, port := range op.ports {
-		for _, to := range port {
-			to.target.in <- tuple{final: true}
-		}
 	}
 }

@@ -14,7 +14,8 @@ final class Blocks extends Threads<Block> {
     /** How often a thread lets others run before it waits: threads are more than CPUs, and to be woken costs more. */
     private static final int YIELDS = 16;
 
-    private static final int LONGEST = 64; // blocks in a queue: 4 MiB where tuples are large
+    private static final int LONGEST = 64; // blocks in a queue,
+    private static final int MOST_BYTES = 4 << 20; // and of their payloads
     private static final Block LAST = new Block(0, 0); // the last thing on a stream
 
     private final ArrayBlockingQueue<Block> spare = new ArrayBlockingQueue<>(SPARE);
@@ -24,7 +25,8 @@ final class Blocks extends Threads<Block> {
     }
 
     private static int blocks(Plan plan) {
-        return Math.max(1, Math.min(plan.capacity / plan.batch, LONGEST));
+        int fitting = MOST_BYTES / Math.max(1, plan.batch * plan.payload);
+        return Math.max(1, Math.min(plan.capacity / plan.batch, Math.min(LONGEST, fitting)));
     }
 
     @Override

@@ -5,7 +5,7 @@ machine runs.
 from pathlib import Path
 from typing import Any
 
-from harness.peers.maven import PARALLEL, UNWATCHED
+from harness.peers.maven import JAVA, PARALLEL, UNWATCHED
 from harness.peers.peer import JIT_WARMUP_S, Peer, Tool
 
 RECIPE: dict[str, Any] = {
@@ -21,11 +21,8 @@ RECIPE: dict[str, Any] = {
         "{out}/classes",
         "Main",
     ),
-    "version": (("java", "-version"), r'version "([^"]+)"'),
-    "tools": (
-        Tool("java", "default-jre-headless", runs=True),
-        Tool("javac", "default-jdk-headless"),
-    ),
+    "version": JAVA.version,
+    "tools": (JAVA, Tool("javac", "default-jdk-headless")),
     "build": (
         (
             "javac",

@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 RECIPE: dict[str, Any] = {
     "folder": HERE,
     "version": ("requirements.lock", r"tbb==([\d.]+)"),
-    "tools": (Tool("g++", "g++"),),
+    "tools": (Tool("g++", "g++", version=(("g++", "-dumpfullversion"), r"([\d.]+)")),),
     "build": (
         (
             "{python}",
@@ -63,7 +63,7 @@ PEERS = (
     Peer(
         name="tbb-batched",
         title="the same, with blocks of tuples as messages; nodes are lightweight where a block "
-        "takes less than a microsecond",
+        "has less than 1,000 FLOP",
         batch=BLOCK,
         batching=f"blocks of up to {BLOCK} tuples a message",
         ordered=False,

@@ -11,11 +11,12 @@
 
 namespace peer {
 
-template <typename Number, typename Of>
+// A number of each operator.
+template <typename Of>
 std::string list(const Run& run, Of&& of) {
   std::ostringstream out;
-  for (const auto& tally : run.tallies)
-    out << (out.tellp() > 0 ? "," : "") << static_cast<Number>(of(*tally));
+  for (size_t i = 0; i < run.tallies.size(); ++i)
+    out << (i > 0 ? "," : "") << static_cast<uint64_t>(of(i));
   return "[" + out.str() + "]";
 }
 
@@ -31,8 +32,7 @@ inline std::string counts(const Run& run) {
   for (const auto& tally : run.tallies) longest = std::max(longest, tally->latency.longest());
   const int64_t ended = run.ended.load(std::memory_order_acquire);
   out << "\"ns\":" << (ended > 0 ? ended : run.now()) << ",\"executed\":"
-      << list<uint64_t>(
-             run, [](const auto& tally) { return tally.executed.load(std::memory_order_relaxed); })
+      << list(run, [&](size_t i) { return run.executed(i); })
       << ",\"latency\":[" << latency.str() << "],\"longest\":" << longest
       << ",\"finished\":" << (ended > 0 ? "true" : "false");
   return out.str();
@@ -47,8 +47,8 @@ inline std::string totals(const Run& run) {
     left += tally->left;
   }
   out << counts(run) << ",\"drained\":" << (left == 0 ? "true" : "false")
-      << ",\"left\":" << list<uint64_t>(run, [](const auto& tally) { return tally.left.load(); })
-      << ",\"sums\":" << list<uint64_t>(run, [](const auto& tally) { return tally.sum.load(); })
+      << ",\"left\":" << list(run, [&](size_t i) { return run.tallies[i]->left.load(); })
+      << ",\"sums\":" << list(run, [&](size_t i) { return run.tallies[i]->sum.load(); })
       << ",\"out_of_order\":" << out_of_order << ",\"harmed\":" << harmed
       << ",\"ns_per_flop\":" << ns_per_flop();
   return out.str();

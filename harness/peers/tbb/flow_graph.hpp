@@ -6,7 +6,6 @@
 #include <oneapi/tbb/flow_graph.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -27,8 +26,8 @@ inline int graph_tokens(const Plan& plan) {
   return static_cast<int>(4 * std::max(widest, threads));
 }
 
-// True if every block takes less than a microsecond at every operator: then a node had better be
-// executed by the thread that sends to it, which oneTBB's guide calls lightweight.
+// True if every block takes about a microsecond or less at every operator: then a node had better
+// be executed by the thread that sends to it, which oneTBB's guide calls lightweight.
 inline bool is_light(const Plan& plan) {
   constexpr size_t LIGHT_FLOP = 1000;
   return plan.batch > 1 &&
@@ -41,10 +40,14 @@ template <class Policy>
 class FlowGraph {
  public:
   FlowGraph(Run& run, int tokens)
-      : plan_(run.plan), run_(run), spares_(plan_), copies_(plan_.operators.size(), 0) {
+      : plan_(run.plan),
+        run_(run),
+        spares_(plan_),
+        source_of_(plan_.operators.size(), nullptr),
+        copies_(plan_.operators.size(), 0) {
     for (size_t i = 0; i < plan_.operators.size(); ++i) {
       copies(i);
-      if (plan_.operators[i].kind == "source") {
+      if (plan_.operators[i].kind == Kind::SOURCE) {
         sources_.push_back(std::make_unique<Source>(*this, i, tokens));
         source_of_[i] = sources_.back().get();
       }
@@ -73,6 +76,7 @@ class FlowGraph {
   struct Source {
     Source(FlowGraph& of, size_t number, int tokens)
         : number(number),
+          of_token(of.copies(number) * of.plan_.batch),
           maker(of.run_, number),
           input(of.graph_,
                 [&of, this](oneapi::tbb::flow_control& control) {
@@ -88,6 +92,7 @@ class FlowGraph {
     }
 
     size_t number;
+    uint64_t of_token;  // weight of what arrives at the sinks for one of its tokens
     Maker maker;
     flow::input_node<Block*> input;
     flow::limiter_node<Block*> limiter;
@@ -104,23 +109,23 @@ class FlowGraph {
   Block* execute(size_t i, Block* block) {
     const Operator& op = plan_.operators[i];
     if (block->left) return block;
-    if (op.kind == "sink") {
+    if (op.kind == Kind::SINK) {
       run_.receive(i, block);
       give_back(block, 1);
       return nullptr;
     }
-    if (op.kind == "work") {
+    if (op.kind == Kind::WORK) {
       if (run_.leaves(i, block)) {
         give_back_left(i, block);
         return block;  // an edge goes on all the same
       }
-      run_.work(i, block, true);
+      run_.work(i, block, run_.tallies[i]->executed);
       if (op.ports.size() > 1) {
         divide(i, block);
         return block;
       }
     }
-    if (!is_edge(i)) send(op.ports[op.kind == "source" ? block->port : 0], block);
+    if (!is_edge(i)) send(op.ports[op.kind == Kind::SOURCE ? block->port : 0], block);
     return block;
   }
 
@@ -165,28 +170,30 @@ class FlowGraph {
     return made;
   }
   void give_back_left(size_t i, Block* block) {
-    count_arrived(*source_of_.at(block->source), block->weight * copies(i));
+    count_arrived(*source_of_[block->source], block->weight * copies(i));
   }
   void give_back(Block* block, uint64_t times) {
-    Source& source = *source_of_.at(block->source);
+    Source& source = *source_of_[block->source];
     const uint64_t weight = block->weight;
     if (!block->left) spares_.give_back(block);
     count_arrived(source, weight * times);
   }
 
-  // A token of a source comes back when all copies of its tuples have arrived.
+  // A token of a source comes back when all copies of its tuples have arrived. They are counted
+  // only if they have not come in one block.
   void count_arrived(Source& source, uint64_t weight) {
-    const uint64_t of_token = copies(source.number) * plan_.batch;
-    const uint64_t before = source.arrived.fetch_add(weight);
-    for (uint64_t token = before / of_token; token < (before + weight) / of_token; ++token) {
-      source.limiter.decrementer().try_put(flow::continue_msg());
+    uint64_t tokens = 1;
+    if (weight != source.of_token) {
+      const uint64_t before = source.arrived.fetch_add(weight, std::memory_order_relaxed);
+      tokens = (before + weight) / source.of_token - before / source.of_token;
     }
+    for (; tokens > 0; --tokens) source.limiter.decrementer().try_put(flow::continue_msg());
   }
 
   // Tuples at the sinks for one that arrives at an operator; the same by each of its ports.
   uint64_t copies(size_t i) {
     if (copies_[i] == 0) {
-      uint64_t sum = plan_.operators[i].kind == "sink" ? 1 : 0;
+      uint64_t sum = plan_.operators[i].kind == Kind::SINK ? 1 : 0;
       if (sum == 0) {
         for (const Stream& stream : plan_.operators[i].ports[0]) sum += copies(stream.target);
       }
@@ -200,7 +207,7 @@ class FlowGraph {
   Spares spares_;
   flow::graph graph_;
   std::vector<std::unique_ptr<Source>> sources_;
-  std::map<size_t, Source*> source_of_;
+  std::vector<Source*> source_of_;  // by number; null: no source
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<size_t> turns_;
   std::vector<uint64_t> copies_;

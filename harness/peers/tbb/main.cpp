@@ -28,7 +28,6 @@ void answer(const std::string& word, const std::string& told) {
 int main(int, char** words) {
   const bool is_pipeline = std::strcmp(words[1], "pipeline") == 0;
   const peer::Plan plan = peer::read_plan(words[2]);
-  peer::Run run(plan);
   const int tokens = is_pipeline ? peer::pipeline_tokens(plan) : peer::graph_tokens(plan);
   // A source with a rate sleeps in a thread that then executes nothing else.
   const auto sleeping =
@@ -38,6 +37,7 @@ int main(int, char** words) {
   oneapi::tbb::global_control most(oneapi::tbb::global_control::max_allowed_parallelism,
                                    static_cast<size_t>(threads));
   oneapi::tbb::task_arena arena(threads);
+  peer::Run run(plan, static_cast<size_t>(threads));
   answer("ready", "\"threads\":" + std::to_string(threads) +
                       ",\"capacity\":" + std::to_string(tokens * plan.batch));
   std::future<void> running;

@@ -1,7 +1,8 @@
 // pipeline.hpp - chains of one length between a source and a sink: a filter for each step, which
 // gets a pointer to a block of tuples. There is no queue between filters; the tokens bound what is
-// in flight. One chain has serial filters. Of several, each filter executes the operators of its
-// step in all chains, several blocks at once, and the last one restores the order.
+// in flight. One chain has serial filters, as elsewhere one thread at a time executes an operator.
+// Of several, each filter executes the operators of its step in all chains, so it is parallel, or
+// chains would wait for each other; the last one restores the order.
 #pragma once
 
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -19,8 +20,8 @@ class Chains {
  public:
   explicit Chains(const Plan& plan) {
     for (size_t i = 0; i < plan.operators.size(); ++i) {
-      if (plan.operators[i].kind == "source") source_ = i;
-      if (plan.operators[i].kind == "sink") sink_ = i;
+      if (plan.operators[i].kind == Kind::SOURCE) source_ = i;
+      if (plan.operators[i].kind == Kind::SINK) sink_ = i;
     }
     for (const auto& port : plan.operators[source_].ports) {
       chains_.emplace_back();
@@ -55,6 +56,11 @@ inline int pipeline_tokens(const Plan& plan) {
   return Chains(plan).depth() >= 100 ? 256 : 64;
 }
 
+// Number of the calling thread in its arena.
+inline size_t this_thread() {
+  return static_cast<size_t>(oneapi::tbb::this_task_arena::current_thread_index());
+}
+
 inline void run_pipeline(Run& run, int tokens) {
   using oneapi::tbb::filter;
   using oneapi::tbb::filter_mode;
@@ -73,7 +79,11 @@ inline void run_pipeline(Run& run, int tokens) {
   for (size_t step = 0; step < chains.depth(); ++step) {
     steps = steps & make_filter<Block*, Block*>(mode, [&run, &chains, step, alone](Block* block) {
               const size_t number = chains.at(*block, step);
-              if (!block->left && !run.leaves(number, block)) run.work(number, block, alone);
+              if (!block->left && !run.leaves(number, block)) {
+                run.work(number, block,
+                         alone ? run.tallies[number]->executed
+                               : run.executed_by(this_thread(), number));
+              }
               return block;
             });
   }

@@ -15,8 +15,10 @@ struct Stream {
   uint32_t step;  // added to a tuple's path
 };
 
+enum class Kind { SOURCE, WORK, SINK };
+
 struct Operator {
-  std::string kind;
+  Kind kind;
   uint32_t cost;
   int64_t busy_ns;
   double gap_ns = 0.0;  // from one tuple of a source to the next; 0: full speed
@@ -33,6 +35,10 @@ struct Plan {
 [[noreturn]] inline void refuse(const std::string& why) {
   std::cerr << why << std::endl;
   std::exit(2);
+}
+
+inline Kind kind_of(const std::string& word) {
+  return word == "source" ? Kind::SOURCE : word == "sink" ? Kind::SINK : Kind::WORK;
 }
 
 inline Plan read_plan(const char* file) {
@@ -52,7 +58,8 @@ inline Plan read_plan(const char* file) {
     } else if (word == "operator") {
       Operator made;
       size_t ports;
-      lines >> made.kind >> made.cost >> made.busy_ns >> ports;
+      lines >> word >> made.cost >> made.busy_ns >> ports;
+      made.kind = kind_of(word);
       made.ports.resize(ports);
       plan.operators.push_back(made);
     } else if (word == "stream") {

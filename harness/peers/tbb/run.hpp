@@ -21,7 +21,8 @@
 
 namespace peer {
 
-inline constexpr uint64_t SAMPLED = 32;  // one tuple in so many has its latency taken
+// At full speed one tuple in so many has its latency taken, with a rate every one.
+inline constexpr uint64_t SAMPLED = 32;
 inline constexpr int64_t LONGEST_SLEEP_NS = 10'000'000;
 
 // Tuples that travel together; one, where tuples travel by themselves. An array for each field, so
@@ -89,17 +90,20 @@ inline void fill(char* at, uint64_t sequence, size_t bytes) {
   std::memcpy(at, &word, bytes);
 }
 
-// Looks at the first and the last whole word, and at one between that changes from tuple to tuple.
+// Looks at the first and the last whole word, at the bytes after it, and at one word between that
+// changes from tuple to tuple.
 inline bool is_intact(const char* at, uint64_t sequence, size_t bytes, uint64_t mixed) {
   const size_t words = bytes / 8;
-  if (words == 0) return true;
   const uint64_t base = sequence * millrace::GOLDEN;
+  const uint64_t rest = base + words;
   const auto is_made = [&](size_t i) {
     uint64_t word;
     std::memcpy(&word, at + 8 * i, 8);
     return word == base + i;
   };
-  return is_made(0) & is_made(words - 1) & is_made((mixed >> 32) * words >> 32);
+  const bool is_whole = words == 0 || (is_made(0) & is_made(words - 1) &
+                                       is_made((mixed >> 32) * words >> 32));
+  return is_whole && (bytes % 8 == 0 || std::memcmp(at + 8 * words, &rest, bytes % 8) == 0);
 }
 
 // The work of an operator, as `millrace::multiply_batch` does it.
@@ -119,27 +123,24 @@ inline void multiply_all(double* values, size_t count, uint32_t cost) {
   }
 }
 
-// What one operator counts. Where several threads execute it at once, they add; else the one store
-// is cheaper.
+// A count that one thread at a time writes.
+inline void add(std::atomic<uint64_t>& to, uint64_t what) {
+  to.store(to.load(std::memory_order_relaxed) + what, std::memory_order_relaxed);
+}
+
+// What one operator counts. `executed` is of one thread at a time; where several execute it at
+// once, each has counts of its own (`Run::executed_by`).
 struct alignas(2 * millrace::CACHE_LINE) Tally {
   std::atomic<uint64_t> executed{0}, left{0}, sum{0};
   uint64_t out_of_order = 0, harmed = 0;
   std::vector<uint64_t> next;  // by path: the sequence number after the last one
   millrace::Histogram latency;
-
-  void count(uint64_t tuples, bool alone) { add(executed, tuples, alone); }
-  static void add(std::atomic<uint64_t>& to, uint64_t what, bool alone) {
-    if (alone) {
-      to.store(to.load(std::memory_order_relaxed) + what, std::memory_order_relaxed);
-    } else {
-      to.fetch_add(what, std::memory_order_relaxed);
-    }
-  }
 };
 
 class Run {
  public:
-  explicit Run(const Plan& plan) : plan(plan) {
+  Run(const Plan& plan, size_t threads)
+      : plan(plan), executed_(threads * plan.operators.size()) {
     for (size_t i = 0; i < plan.operators.size(); ++i) tallies.push_back(std::make_unique<Tally>());
   }
 
@@ -160,8 +161,19 @@ class Run {
     return true;
   }
 
-  // The work of an operator. `alone`: no other thread executes it meanwhile.
-  void work(size_t number, Block* block, bool alone) {
+  // What one thread of the arena has executed of an operator.
+  std::atomic<uint64_t>& executed_by(size_t thread, size_t number) {
+    return executed_[thread * plan.operators.size() + number].tuples;
+  }
+  uint64_t executed(size_t number) const {
+    uint64_t sum = tallies[number]->executed.load(std::memory_order_relaxed);
+    for (size_t i = number; i < executed_.size(); i += plan.operators.size())
+      sum += executed_[i].tuples.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+  // The work of an operator, which adds to this count.
+  void work(size_t number, Block* block, std::atomic<uint64_t>& executed) {
     const Operator& op = plan.operators[number];
     if (op.busy_ns > 0) {
       for (size_t i = 0; i < block->count; ++i) {
@@ -171,7 +183,7 @@ class Run {
     } else {
       multiply_all(block->values(), block->count, op.cost);
     }
-    tallies[number]->count(block->count, alone);
+    add(executed, block->count);
   }
 
   // A block has arrived at a sink, which one thread at a time executes.
@@ -199,8 +211,8 @@ class Run {
     }
     tally.harmed += harmed;
     tally.out_of_order += out_of_order;
-    Tally::add(tally.sum, sum, true);
-    tally.count(count, true);
+    add(tally.sum, sum);
+    add(tally.executed, count);
   }
 
   const Plan& plan;
@@ -209,7 +221,12 @@ class Run {
   std::atomic<int64_t> ended{0};  // ns since the start; 0: not yet
 
  private:
+  struct alignas(2 * millrace::CACHE_LINE) Count {
+    std::atomic<uint64_t> tuples{0};
+  };
+
   std::chrono::steady_clock::time_point began_;
+  std::vector<Count> executed_;  // by thread of the arena, and there by operator
 };
 
 // A source: makes tuples into blocks, one for each output port, as tuples take the ports in turn.
@@ -302,7 +319,7 @@ class Maker {
       if (block == nullptr) block = take();
       const size_t i = block->count++;
       block->sequences()[i] = sequence_;
-      block->born()[i] = sequence_ % SAMPLED == 0 ? due : 0;
+      block->born()[i] = due;
       block->values()[i] = millrace::value_for(sequence_);
       block->paths()[i] = 0;
       fill(block->payload(i, run_.plan.payload), sequence_, run_.plan.payload);
@@ -322,8 +339,8 @@ class Maker {
   }
 
   void count_made(size_t count, uint64_t sum) {
-    Tally::add(run_.tallies[number_]->sum, sum, true);
-    run_.tallies[number_]->count(count, true);
+    add(run_.tallies[number_]->sum, sum);
+    add(run_.tallies[number_]->executed, count);
   }
 
   Run& run_;

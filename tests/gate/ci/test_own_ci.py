@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from harness.peers import all_peers
 from tests.gate.ci.repositories import commit, environment, git
+from tests.peers.built import is_cluster
 
 ROOT = Path(__file__).resolve().parents[3]
-CLUSTERS = "every_tuple_once and pipeline and not batched and not unchained"
-BEFORE = [
-    "make lint",
-    "make peers",
-    "make test",
-    f"python -m pytest -q -n 1 -m slow tests/peers/test_peers.py -k {CLUSTERS}",
-]
+BEFORE = ["make lint", "make peers", "make test", "make test-peers"]
 """Commands before the gate."""
 
 
@@ -89,6 +88,42 @@ def test_whatever_the_gate_does_not_pass_ends_it_and_an_unstable_host_is_asked_t
         "millrace gate --base v1 --suite config/gate/short.yaml --inconclusive pass"
     ] * (2 if gate == 6 else 1)
     assert ("once more" in said) == (gate == 6)
+
+
+@pytest.mark.parametrize("fails", BEFORE)
+def test_what_fails_before_the_gate_ends_it(project, fails):
+    """Also a peer whose tools are here, and which could not be built."""
+    make = project.parent / "bin" / "make"
+    make.write_text(
+        f'#!/bin/sh\necho "make $@" >> {project.parent}/called\n[ "make $1" != "{fails}" ]\n'
+    )
+    git(project, "tag", "v1")
+    code, _, called = run(project)
+    assert code == 1
+    assert called == BEFORE[: BEFORE.index(fails) + 1]
+
+
+def test_a_release_passes_the_tests_of_the_peers_too():
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))
+    words = [step["run"] for step in steps["jobs"]["release"]["steps"] if "run" in step]
+    assert words[:4] == ["make peers", "make test", "make test-peers", "make dist"]
+
+
+@pytest.mark.heavy
+def test_of_each_cluster_a_test_is_chosen():
+    text = (ROOT / "Makefile").read_text("utf-8")
+    (chosen,) = re.findall(r"^CLUSTERS := (.*)$", text, re.M)
+    words = ["--collect-only", "-q", "-p", "no:cacheprovider", "-m", "slow", "-k", chosen]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, "tests/peers/test_peers.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    clusters = {each.folder.name for each in all_peers().values() if is_cluster(each)}
+    assert clusters >= {"storm", "flink"}
+    assert {each for each in clusters if f"[{each}-pipeline]" in done.stdout} == clusters
 
 
 def test_nothing_is_measured_if_a_test_fails(project):

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
  */
 public final class Tally {
     static final int BUCKETS = 592; // exact below 16 ns, then 16 to each power of two
-    static final int SAMPLED = 32; // one tuple in so many has its latency taken
+    static final int SAMPLED = 32; // at full speed one tuple in so many has its latency taken, else all have
     private static final int SERIAL_FLOP = 32; // from here on the multiplies of a tuple wait for those of the one before it in the block
     private static final long LONGEST_SLEEP_NS = 10_000_000;
     private static final long CALIBRATION_NS = 100_000_000;
@@ -80,14 +80,11 @@ public final class Tally {
         }
     }
 
-    /** When the source's next tuple is born: when it is due, or now; 0 if its latency is not taken. Its fingerprint is added. */
+    /** When the source's next tuple is born: when it is due, or `bornNow`. Its fingerprint is added. */
     public long born() {
         long sequence = executed.get();
         sum += Tuple.fingerprint(sequence);
-        if (sequence % SAMPLED != 0) {
-            return 0;
-        }
-        return gapNs > 0.0 ? due() : Run.now();
+        return gapNs > 0.0 ? due() : bornNow(sequence);
     }
 
     /** When a tuple of a source at full speed is born, now; 0 if its latency is not taken. */

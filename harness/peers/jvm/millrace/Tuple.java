@@ -64,13 +64,23 @@ public final class Tuple {
         }
     }
 
-    /** Looks at the first and the last whole word, and at one between that changes from tuple to tuple. */
+    /** Looks at the first and the last whole word, at the bytes after it, and at one word between that changes from tuple to tuple. */
     public static boolean isIntact(long sequence, long mixed, byte[] space, int begin, int bytes) {
         int words = bytes / 8;
-        return words == 0
+        boolean whole = words == 0
                 || isWord(sequence, space, begin, 0)
                         && isWord(sequence, space, begin, words - 1)
                         && isWord(sequence, space, begin, (int) ((mixed >>> 32) * words >>> 32));
+        return whole && (bytes % 8 == 0 || isRest(sequence * GOLDEN + words, space, begin + 8 * words, begin + bytes));
+    }
+
+    private static boolean isRest(long word, byte[] space, int begin, int end) {
+        for (int i = begin; i < end; i++, word >>>= 8) {
+            if (space[i] != (byte) word) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isWord(long sequence, byte[] space, int begin, int word) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Of the latency histogram: exact below 16 ns, then 16 to each power of two.
 pub const BUCKETS: usize = 592;
-const SAMPLED: u64 = 32; // one tuple in so many has its latency taken
+const SAMPLED: u64 = 32; // at full speed one tuple in so many has its latency taken, else all have
 const SERIAL_FLOP: u32 = 32; // from here on a tuple of a batch waits for the one before it
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
@@ -73,12 +73,12 @@ impl Operator {
         self.plan().gap > 0.0
     }
 
-    /// Of one tuple in so many of a source: the time when it is due, or now.
+    /// When a tuple is due; at full speed, of one in so many, now, and 0 of the others.
     pub(crate) fn born(&self, sequence: u64) -> u64 {
         match self.plan().gap {
-            _ if sequence % SAMPLED != 0 => 0,
-            0.0 => self.shared.now(),
-            _ => self.due().max(1),
+            gap if gap > 0.0 => self.due().max(1),
+            _ if sequence % SAMPLED == 0 => self.shared.now(),
+            _ => 0,
         }
     }
 

@@ -73,8 +73,8 @@ fn write(space: &mut [MaybeUninit<u8>], word: u64) {
     }
 }
 
-/// Looks at the value, at the first and the last whole word, and at one between that changes from
-/// tuple to tuple.
+/// Looks at the value, at the first and the last whole word, at the bytes after it, and at one word
+/// between that changes from tuple to tuple.
 pub fn is_intact(header: &Header, space: &[u8], mixed: u64) -> bool {
     let words = space.len() / 8;
     let base = header.sequence.wrapping_mul(GOLDEN);
@@ -83,4 +83,12 @@ pub fn is_intact(header: &Header, space: &[u8], mixed: u64) -> bool {
     let between = ((mixed >> 32) * words as u64 >> 32) as usize;
     header.value == value_of(header.sequence)
         && (words == 0 || is_as_made(0) && is_as_made(words - 1) && is_as_made(between))
+        && (space.len() % 8 == 0 || is_rest(&space[8 * words..], base.wrapping_add(words as u64)))
+}
+
+/// Apart from the words, which then take less.
+#[cold]
+#[inline(never)]
+fn is_rest(space: &[u8], word: u64) -> bool {
+    space.iter().zip(word.to_le_bytes()).all(|(found, made)| *found == made)
 }
