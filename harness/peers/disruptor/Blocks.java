@@ -22,6 +22,7 @@ import millrace.Tally;
 final class Blocks extends Ring<Blocks.Event> {
     private static final int CPUS = Runtime.getRuntime().availableProcessors();
     private static final long SLEEP_NS = 100_000; // of a handler without events, and of a source without room
+    private static final long SHORT_SLEEP_NS = 25_000; // of a handler, if the source has a rate
     private static final int LIGHT_FLOP = 100; // of all operators that a tuple passes
     private static final int LONGEST = 256; // blocks in a ring for few chains: 16 MiB where tuples are large
 
@@ -70,14 +71,14 @@ final class Blocks extends Ring<Blocks.Event> {
 
     /**
      * Handlers spin if each, and the source, may have a CPU. Otherwise they sleep at once: to spin would take CPU time from those that have work.
-     * With a rate they spin for a while, as Disruptor's own default is, since a tuple would wait for the end of a sleep at every stage.
+     * With a rate they sleep for a shorter time, as a tuple may wait for the end of a sleep at every stage.
      */
     private static WaitStrategy waiting(Plan plan, Chains chains, Handlers handlers) {
         if (handlers.number() < CPUS) {
             return new YieldingWaitStrategy();
         }
         boolean isPaced = plan.operators.get(chains.source).gapNs() > 0.0;
-        return isPaced ? new SleepingWaitStrategy() : new SleepingWaitStrategy(0, SLEEP_NS);
+        return new SleepingWaitStrategy(0, isPaced ? SHORT_SLEEP_NS : SLEEP_NS);
     }
 
     @Override
