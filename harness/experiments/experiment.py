@@ -35,7 +35,7 @@ SIMULATION_OVERHEAD_S = 0.15
 EVENTS_A_SECOND = 5e6
 """Events that a simulation handles in a second, about. For estimates only."""
 
-SETTLING_SHARE = 0.1
+SETTLING_SHARE = 0.04
 """Share of the most events that a simulated run takes to become stationary, in the mean of P17's
 figures. For estimates only.
 """
