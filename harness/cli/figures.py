@@ -37,7 +37,7 @@ run whose tables are in results/reference/study/.
 examples:
   millrace figures                 all figures of the quick profile, in about 15 minutes on two CPUs
   millrace figures pldi17_fig9     one figure; only its experiment is measured
-  millrace figures --size paper    the sizes of the papers, in about 20 hours on two CPUs
+  millrace figures --size paper    the sizes of the papers, in about 28 hours on two CPUs
   millrace figures --report        the figures with captions as one page, results/report.html
 """
 

@@ -29,15 +29,18 @@ VM. For estimates only.
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
-SIMULATION_OVERHEAD_S = 0.15
-"""Seconds that a simulated run takes besides its window: it needs no process of its own."""
+SIMULATION_OVERHEAD_S = 0.05
+"""Seconds that a simulated run takes besides its window: it needs no process of its own. Between the
+0.02 s of a whole run of 12 operators (cstream_fig6) and the 0.1 s of one of 101 (pldi17_fig10) on a
+2-core VM.
+"""
 
 EVENTS_A_SECOND = 5e6
 """Events that a simulation handles in a second, about. For estimates only."""
 
 SETTLING_SHARE = 0.04
 """Share of the most events that a simulated run takes to become stationary, in the mean of P17's
-figures. For estimates only.
+figures: 122 runs of the quick profile took about 60 s. For estimates only.
 """
 
 VIRTUAL_SECOND_S = 8.0

@@ -155,10 +155,10 @@ ROWS = (
         threads; both start at 0, and all runs of a cell have the same.
         Each panel is one run: a dot on the solid pink line is the mean of one period of the law in
         the title, and the dashed line is the number of threads in that period.
-        Tinted panels are SIMULATED on the papers' machines with periods of 15 or 20 ms and queues
-        of 64 tuples, where the paper has 10 s and gives no length, so compare shapes and thread
+        Tinted panels are SIMULATED on the papers' machines with periods of 30 or 60 ms and queues
+        of 8 tuples, where the paper has 10 s and gives no length, so compare shapes and thread
         levels and not seconds;
-        {OTHERS_MEASURED_HERE} There the quick profile allows up to 8 threads, also on fewer CPUs.
+        {OTHERS_MEASURED_HERE}
         """,
     ),
     FigureRow(
@@ -361,6 +361,24 @@ ROWS = (
         *satisfied* also has a satisfaction factor of 0.
         Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2, so compare periods
         and shapes and not seconds; {OTHERS_MEASURED_HERE}
+        """,
+    ),
+    FigureRow(
+        "mw19_design",
+        "What M19 decided against: longer periods, a start with all queues, queues first",
+        "M19 §3.1.1, §3.2",
+        panel="adaptation_panels.settling",
+        tables=("throughput", "timeline"),
+        caption="""\
+        The horizontal axis is the time since the run began; the upper panels show the throughput at
+        the sinks, the middle ones the ports with a queue, and the lower ones the scheduler threads,
+        from 0 and on the same axes along a row.
+        Each panel is an arm: lines are the median of its runs in each period, and bands go from the
+        least to the greatest run; *30 s* decides over the mean of six periods, *all-queues* begins
+        with a queue at every port and a thread on every CPU, and *queues-first* searches for
+        threads within each number of queues.
+        Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2, so compare periods
+        and shapes and not seconds.
         """,
     ),
     FigureRow(

@@ -31,18 +31,30 @@ M19 leaves some points open. This law fills them so:
   * Without `history` each change of the level makes a search: up if it grew, down if it fell.
   * A search down keeps only what brings more than SENS, as the same algorithm in reverse does.
 
+M19 tells of three choices that it did not take, or that did not matter; each is a setting:
+
+  every          a longer period (§3.1.1): a decision looks at the mean of so many of the run's
+  all_first      begin with all queues (§3.2), with as many threads as the run begins with, and with
+                 a search down
+  queues_first   the threading model is the primary adjustment (§3.2): for each number of queues
+                 that the search looks at, threads are searched anew (`middleware19_threads`), and
+                 their last T is its throughput
+
 Source: Ni, Schneider, Pavuluri, Kaus and Wu, Middleware 2019, §3.2 and §3.3, Figures 5 to 7.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from statistics import fmean
 
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
 from harness.elasticity.law import P17_CPU_LIMIT, Decides, Decision, Law, Reading, Setting
 from harness.elasticity.queues.drain import Drain
 from harness.elasticity.queues.groups import places, places_of_operators
 from harness.elasticity.queues.middleware19_search import Search
+from harness.elasticity.queues.middleware19_threads import ThreadSearch
 from harness.elasticity.threads.streams import Streams
 
 
@@ -67,6 +79,9 @@ class Middleware19(Law):
             "",
             "enough: this share of what they would bring in proportion",
         ),
+        Setting("every", 1, 1, 1000, "periods", "a decision looks at the mean of so many"),
+        Setting("all_first", False, 0, 1, "", "begin with all queues, and take them away"),
+        Setting("queues_first", False, 0, 1, "", "search for threads within each number of queues"),
         P17_CPU_LIMIT,
         Setting("seed", 0, 0, 999_999, "", "which operators of a group are tried first"),
     )
@@ -74,16 +89,19 @@ class Middleware19(Law):
     def begin(self) -> None:
         """Begin without queues."""
         self._places = places_of_operators(self.layout)
-        self._threads = Streams(self.bounds, self.cpu)
-        self._threads.sensitivity = self.set["sensitivity"]
-        # else a maximum of up to twice the start would count as useless
-        self._threads.untrust(self.bounds.start)
+        self._threads = self._new_threads()
         self._dice = random.Random(self.set["seed"])
         self._level = self.bounds.start
-        self._on: set[int] = set()  # operators with queues, outside a search
+        # operators with queues, outside a search
+        self._on: set[int] = set(self._places) if self.set["all_first"] else set()
+        self._readings: list[Reading] = []  # since the last decision
+        self._inner: ThreadSearch | None = None  # if queues are the primary adjustment
+        self._searched_queues = False  # likewise
         self._search: Search | None = None
         # a search up begins with the next period that shows the state without queues
-        self._due = True
+        self._due = not self.set["all_first"]
+        # all queues are to be put, and then to be searched
+        self._to_put, self._to_remove = self.set["all_first"], self.set["all_first"]
         self._drain = Drain(self.layout)
         # lowest and highest level that the queues are known to suit
         self._record: tuple[int, int] | None = None
@@ -96,6 +114,18 @@ class Middleware19(Law):
 
     def decide(self, reading: Reading) -> Decision:
         """Return the next decision: `adapt` of Figure 7."""
+        self._readings.append(reading)
+        if len(self._readings) < self.set["every"]:
+            return self._now(
+                f"{len(self._readings)} of {self.set['every']} periods", "waiting", self._switched
+            )
+        reading = replace(reading, throughput=fmean(each.throughput for each in self._readings))
+        self._readings = []
+        if self._to_put:
+            self._to_put = False
+            return self._now("begins with all queues", "placed")
+        if self.set["queues_first"]:
+            return self._within_queues(reading)
         came_from, self._came_from = self._came_from, None
         if self._search is not None:
             self._search.step(reading.throughput)
@@ -107,12 +137,20 @@ class Middleware19(Law):
                 )
             self._due = False
             return self._begin(True, reading, "no queue yet")
+        if self._to_remove:
+            self._to_remove = False
+            return self._begin(False, reading, "all queues")
         if came_from is None:
             return self._step_threads(reading)
         direction, why = self._direction(*came_from, reading.throughput)
         if direction == 0:
             return self._step_threads(reading, f"{why}; ")
         return self._begin(direction > 0, reading, why)
+
+    @property
+    def _switched(self) -> set[int]:
+        """Operators that a search under way has switched."""
+        return self._search.switched if self._search is not None else set()
 
     # -- queues ------------------------------------------------------------------------------------
 
@@ -168,13 +206,65 @@ class Middleware19(Law):
         else:
             self._record = (min(self._record[0], self._level), max(self._record[1], self._level))
 
+    # -- threads within queues ---------------------------------------------------------------------
+
+    def _within_queues(self, reading: Reading) -> Decision:
+        """Return the next decision if queues are the primary adjustment."""
+        if self._due:
+            if not self._drain.is_over(reading):
+                return self._now("queues that were dropped still drain", "waiting")
+            self._due = False
+            return self._search_threads("no queue yet")
+        if self._inner is None:
+            return self._step_threads(reading)
+        decision = self._inner.step(reading)
+        self._level = decision.threads
+        if not self._inner.over:
+            return self._now(decision.reason, decision.state, self._switched)
+        self._threads, found, self._inner = self._inner.law, self._inner.throughput, None
+        if self._searched_queues:
+            return self._now(f"{self._level} threads for these queues", "placed")
+        if self._search is None:
+            self._search = Search(
+                self._places.keys() - self._on,
+                reading.costs,
+                True,
+                found,
+                self.set["sensitivity"],
+                self._dice,
+            )
+        else:
+            self._search.step(found)
+        reason = self._search.reason
+        if self._search.over:
+            self._on ^= self._search.switched
+            self._search, self._searched_queues = None, True
+        return self._search_threads(reason)
+
+    def _search_threads(self, why: str) -> Decision:
+        """Begin to search for threads, from the fewest."""
+        self._level = self.bounds.start
+        self._inner = ThreadSearch(self._new_threads(), self._level)
+        return self._now(f"{why}: threads from {self._level}", "placing", self._switched)
+
     # -- threads -----------------------------------------------------------------------------------
+
+    def _new_threads(self) -> Streams:
+        """Return the thread law as it begins."""
+        law = Streams(self.bounds, self.cpu)
+        law.sensitivity = self.set["sensitivity"]
+        # else a maximum of up to twice the start would count as useless
+        law.untrust(self.bounds.start)
+        return law
 
     def _step_threads(self, reading: Reading, why: str = "") -> Decision:
         decision = self._threads.decide(reading)
         if decision.state == "load changed":
             self._drain.begin(places(self._places, self._on))
             self._on, self._record, self._due = set(), None, True
+            self._searched_queues = False
+            if self.set["all_first"]:
+                self._on, self._due, self._to_remove = set(self._places), False, True
             return self._now(f"{why}{decision.reason}, queues anew", decision.state)
         if decision.threads != self._level:
             self._came_from = self._level, reading.throughput

@@ -333,3 +333,66 @@ def test_it_settles_and_beats_a_single_thread_many_times(operators, cpus, queue)
     assert settled_after(decisions) < 120
     found = surface.throughput(decisions[-1].threads, decisions[-1].queued)
     assert found > 2.5 * surface.throughput(1, frozenset())
+
+
+EVEN = (0.0, 0.25, 0.25, 0.25, 0.25)
+
+
+def test_a_longer_period_is_the_mean_of_several():
+    every, seen = 3, []
+
+    def surface(n, on):
+        seen.append((n, len(on)))
+        return 100.0 * (1 + min(n, len(on))) + (30.0 if len(seen) % every == 1 else 0.0)
+
+    longer = drive(law(maximum=4, every=every), surface, 6 * every, EVEN)
+    plain = drive(law(maximum=4), lambda n, on: 100.0 * (1 + min(n, len(on))) + 10.0, 6, EVEN)
+    decided = [each for each in longer if each.state != "waiting"]
+    assert [(d.threads, d.queued) for d in decided] == [(d.threads, d.queued) for d in plain]
+    assert [each.state == "waiting" for each in longer] == [True, True, False] * 6
+
+
+def test_a_longer_period_keeps_what_a_search_has_switched():
+    longer = drive(law(maximum=4, every=2), lambda n, on: 100.0 * (1 + len(on)), 6, EVEN)
+    assert [len(each.queued) for each in longer[:4]] == [0, 4, 4, 4]
+
+
+def test_it_can_begin_with_all_queues_and_take_away_those_that_cost():
+    subject = Middleware19(Bounds(2, 8, 8), Cpu(), {"all_first": True}, pipeline(4))
+    costs = (0.0, 0.49, 0.49, 0.01, 0.01)
+    surface = Pipeline([5.0, 5.0, 0.1, 0.1]).throughput
+    decisions = drive(subject, surface, 40, costs)
+    assert (decisions[0].threads, len(decisions[0].queued)) == (8, 4)
+    assert decisions[1].state == "removing", "no queue is added first"
+    assert len(decisions[1].queued) < 4
+    assert 0 < counts(decisions)[-1] < 4
+    assert levels(decisions)[-1] < 8
+
+
+def test_after_a_change_in_load_it_has_all_queues_again():
+    subject = Middleware19(Bounds(2, 8, 8), Cpu(), {"all_first": True}, pipeline(4))
+    surface = Pipeline([5.0, 5.0, 0.1, 0.1]).throughput
+    costs = (0.0, 0.49, 0.49, 0.01, 0.01)
+    before = drive(subject, surface, 40, costs)
+    after = drive(subject, lambda n, on: 0.3 * surface(n, on), 20, costs, after=before)
+    changed = states(after).index("load changed")
+    assert len(after[changed].queued) == 4
+    assert after[changed + 1].state == "removing"
+
+
+def test_threads_can_be_searched_within_each_number_of_queues():
+    best = {0: 2, 2: 4, 4: 8}  # level at which so many queues bring most
+
+    def surface(n, on):
+        here = best.get(len(on), 4)
+        return 100.0 * (1 + len(on)) * (min(n, here) - 0.2 * max(0, n - here))
+
+    decisions = drive(law(maximum=16, queues_first=True), surface, 120, EVEN)
+    highest = {
+        queues: max(d.threads for d in decisions if len(d.queued) == queues)
+        for queues in set(counts(decisions))
+    }
+    assert highest[0] >= 2 and highest[4] > 8, "threads climb to where they bring no more"
+    starts = [d for d in decisions if "threads from 2" in d.reason]
+    assert len(starts) >= 2 and all(d.threads == 2 for d in starts)
+    assert (levels(decisions)[-1], counts(decisions)[-1]) == (8, 4)
