@@ -30,7 +30,7 @@ ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
 SIMULATION_OVERHEAD_S = 0.05
-"""Seconds that a simulated run takes besides its window: it needs no process of its own. Between the
+"""Seconds that a simulated run takes besides its window, without a process of its own: between the
 0.02 s of a whole run of 12 operators (cstream_fig6) and the 0.1 s of one of 101 (pldi17_fig10) on a
 2-core VM.
 """
