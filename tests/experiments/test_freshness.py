@@ -26,11 +26,12 @@ THREADS = {f"pldi17_fig{number}" for number in (9, 10, 11)} | {
     "saso_placement",
     "crossover",
 }
-THREADS |= {f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 15)}
+THREADS |= {f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 15)} | {"mw19_design"}
 THREADS |= {f"elb_{load}" for load in ("cost", "bursty_cost", "bursty_rate")}
 OVER_TIME = {
     "pldi17_fig11",
     "mw19_fig6",
+    "mw19_design",
     "mw19_fig13",
     *(name for name in THREADS if name.startswith("elb_")),
 }

@@ -47,7 +47,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from statistics import fmean
 
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
 from harness.elasticity.law import P17_CPU_LIMIT, Decides, Decision, Law, Reading, Setting
@@ -119,7 +118,9 @@ class Middleware19(Law):
             return self._now(
                 f"{len(self._readings)} of {self.set['every']} periods", "waiting", self._switched
             )
-        reading = replace(reading, throughput=fmean(each.throughput for each in self._readings))
+        # shares are added, since a sum of rates could overflow
+        mean = sum(each.throughput / len(self._readings) for each in self._readings)
+        reading = replace(reading, throughput=mean)
         self._readings = []
         if self._to_put:
             self._to_put = False
