@@ -14,7 +14,6 @@ from functools import cache
 import pytest
 
 import topologies
-
 from harness.experiments.config import load_config
 from harness.files.places import CODE as ROOT
 from harness.graph.flow import visits_of
@@ -148,3 +147,38 @@ def test_a_period_is_longer_than_queues_take_to_drain(profile, block):
         if block.period_s < least * path / rate:
             too_long[arm.name] = f"{block.period_s:g} s < {least} x {path / rate:.3g} s"
     assert not too_long
+
+
+BALANCED = ("elb_cost", "elb_bursty_cost", "elb_bursty_rate")
+
+
+def balanced() -> list:
+    """Every simulated cell of ElasticLoadBalance, whose operator has a law of its own."""
+    return [
+        pytest.param(block, id=f"{profile}/{block.name}")
+        for profile in ("quick", "paper")
+        for experiment in BALANCED
+        for block in load_config(ROOT / "config" / f"{profile}.yaml")
+        .experiment(experiment)
+        .blocks()
+        if block.place.simulated
+    ]
+
+
+@cache
+def kept_periods(experiment: str):
+    """Periods of the kept runs of the quick profile, whose simulated cells the paper's has too."""
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.read_parquet(STUDY / "quick" / experiment / "timeline.parquet")
+    return rows[rows.simulated & (rows.throughput_sink > 0)]
+
+
+@pytest.mark.parametrize("block", balanced())
+def test_a_period_of_a_balancer_is_longer_than_its_buffers_take_to_drain(block):
+    rows = kept_periods(block.experiment)
+    rows = rows[(rows.machine == block.place.machine) & (rows.cell == block.cell.name)]
+    assert len(rows) > 0
+    end = rows.tail(len(rows) // 3)
+    queued = end.active_ports.median() * block.cell.parameters["buffer"] / 2
+    period_s = block.cell.parameters["period"] / 1000
+    assert period_s >= DRAINS_BY_STUDY * queued / end.throughput_sink.median()
