@@ -374,8 +374,8 @@ ROWS = (
         the sinks, the middle ones the ports with a queue, and the lower ones the scheduler threads,
         from 0 and on the same axes along a row.
         Each panel is an arm: lines are the median of its runs in each period, and bands go from the
-        least to the greatest run; *30 s* decides over the mean of six periods, *all-queues* begins
-        with a queue at every port and a thread on every CPU, and *queues-first* searches for
+        least to the greatest run; *30s* decides over the mean of six periods, *full* begins
+        with a queue at every port and a thread on every CPU, and *reversed* searches for
         threads within each number of queues.
         Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2, so compare periods
         and shapes and not seconds.
