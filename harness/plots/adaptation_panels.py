@@ -43,6 +43,11 @@ class AdaptationStyle:
     bursts_label: str = ""
     shows_movers: bool = False  # True if colours say which elasticity changed a run, not its law
 
+    @property
+    def lines(self) -> str:
+        """Name the run that the lines of an arm with several runs are of."""
+        return "the run of median throughput" if self.shows_movers else "the median of each period"
+
 
 @dataclass(frozen=True)
 class Mover:
@@ -82,8 +87,8 @@ def changing_load(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
 def draw(
     rate: Axes, queues: Axes, threads: Axes, rows: pd.DataFrame, color: str, kind: AdaptationStyle
 ) -> None:
-    """Draw the runs of an arm: lines are the median of the runs in each period, bands go from the
-    least to the greatest run.
+    """Draw the runs of an arm: lines are the median of the runs in each period, or one run where
+    colours say what changed it; bands go from the least to the greatest run.
 
     `rows` are those of the timeline table, one for each period of a run. Runs that failed are left
     out, unless all have.
@@ -91,7 +96,9 @@ def draw(
     failed = rows["failed"].astype(bool)
     rows = (rows if failed.all() else rows[~failed]).sort_values(["repeat", "run_id", "time_s"])
     middle, least, greatest = _over_runs(rows)
-    ends, begins = middle["time_s"], middle["time_s"] - middle["elapsed_s"]
+    shown = _median_run(rows) if kind.shows_movers else middle
+    ends, begins = shown["time_s"], shown["time_s"] - shown["elapsed_s"]
+    periods = middle["time_s"] - middle["elapsed_s"], middle["time_s"]  # of the bands
     for burst in _median_bursts(rows, kind):
         for ax in (rate, queues, threads):
             ax.axvspan(
@@ -103,30 +110,37 @@ def draw(
             )
     centres = (begins + ends) / 2
     several = rows["run_id"].nunique() > 1
-    shows_movers = kind.shows_movers and not several
-    if shows_movers:
-        _draw_moves(rate, centres.to_numpy(float), middle)
+    if kind.shows_movers:
+        _draw_moves(rate, centres.to_numpy(float), shown)
     else:
         look = {"color": color, "marker": ".", "markersize": 3, "lw": 1.2, "zorder": 4}
-        rate.plot(centres, middle["throughput_sink"], **look)
+        rate.plot(centres, shown["throughput_sink"], **look)
     if several:
         rate.fill_between(
-            centres, least["throughput_sink"], greatest["throughput_sink"], color=color, **BAND
+            sum(periods) / 2,
+            least["throughput_sink"],
+            greatest["throughput_sink"],
+            color=color,
+            **BAND,
         )
     for ax, column, look in (
-        (queues, "queued_ports", {"color": QUEUES.color if shows_movers else color, "lw": 1.5}),
+        (
+            queues,
+            "queued_ports",
+            {"color": QUEUES.color if kind.shows_movers else color, "lw": 1.5},
+        ),
         (
             threads,
             "threads_active",
             {"color": THREADS.color, "lw": 1.5}
-            if shows_movers
+            if kind.shows_movers
             else {"color": style.INK, "lw": 1.0, "ls": LEVEL_LINE},
         ),
     ):
-        stands = [begins.iloc[0], *ends]
-        low, steps, high = ([of[column].iloc[0], *of[column]] for of in (least, middle, greatest))
-        ax.plot(stands, steps, drawstyle="steps-pre", **look)
+        low, steps, high = ([of[column].iloc[0], *of[column]] for of in (least, shown, greatest))
+        ax.plot([begins.iloc[0], *ends], steps, drawstyle="steps-pre", **look)
         if several:
+            stands = [periods[0].iloc[0], *periods[1]]
             ax.fill_between(stands, low, high, step="pre", color=look["color"], **BAND)
         ax.set_ylim(0, 1.15 * max([*high, 2]))
         ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True, min_n_ticks=2))
@@ -185,7 +199,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
             drawing,
             table,
             provenance.Runs(
-                "lines: the median run of each period; bands: from the least to the greatest"
+                f"lines: {kind.lines}; bands: from the least to the greatest of each period"
             ),
         )
     return drawing
@@ -268,6 +282,12 @@ def _over_runs(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataF
     columns = ["time_s", "elapsed_s", "throughput_sink", "queued_ports", "threads_active"]
     of_period = rows[columns].astype(float).groupby(period.to_numpy())
     return of_period.median(), of_period.min(), of_period.max()
+
+
+def _median_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the periods of the run whose mean throughput is the median, the lower one of two."""
+    means = rows.groupby("run_id", sort=False)["throughput_sink"].mean().sort_values(kind="stable")
+    return rows[rows["run_id"] == means.index[(len(means) - 1) // 2]].reset_index(drop=True)
 
 
 def _median_bursts(rows: pd.DataFrame, kind: AdaptationStyle) -> Iterator[Burst]:

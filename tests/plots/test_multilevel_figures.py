@@ -452,7 +452,7 @@ def test_figure_6_has_a_panel_an_arm_on_the_same_scale():
     )
     assert list(shown) == [f"{cell} / {name}" for name in told]
     first, second, third = shown.values()
-    assert len(first.lines[0].get_xdata()) == 4
+    assert list(first.lines[-1].get_ydata()) == [100.0, 100.0], "of two runs the slower one"
     assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
     assert [text.get_text() for text in third.texts] == ["no samples"]
 
@@ -486,6 +486,23 @@ def test_the_line_of_figure_6_has_the_colour_of_the_elasticity_that_moved_it():
     assert "throughput after a change of thread count" in told
 
 
+def test_where_colours_say_what_changed_the_line_is_one_run_the_one_of_median_throughput():
+    row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
+    levels = {"a": ([1, 4, 4], [0, 7, 9]), "b": ([1, 1, 4], [0, 1, 2]), "c": ([1, 9], [0, 50])}
+    runs = [
+        period
+        for number, (name, each) in enumerate(levels.items())
+        for period in run_rows(row, *each, run_id=name, repeat=number)
+    ]
+    rate, queues, threads = figure_named(
+        "mw19_fig6", {"throughput": table([row]), "timeline": pd.DataFrame(runs)}
+    ).axes
+    assert list(rate.lines[-1].get_ydata()) == [100.0, 200.0, 200.0]  # of means 167, 133 and 200
+    assert list(queues.lines[0].get_ydata()) == [0, 0, 7, 9]
+    assert list(threads.lines[0].get_ydata()) == [1, 1, 4, 4]
+    assert "thread count: +0" not in {text.get_text() for text in rate.texts}
+
+
 def test_figure_6_ends_at_twice_the_time_of_its_last_change():
     row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
     still = run_rows(row, [1, 2, *[4] * 20], [0] * 22)  # periods of half a second
@@ -505,7 +522,8 @@ def test_several_runs_are_their_median_and_a_band_from_the_least_to_the_greatest
     failed = run_rows(row, [99, 99], [99, 99], run_id="d", repeat=3, failed=True)
     rate, below, threads = plt.figure().subplots(3, 1)
     rows = pd.DataFrame([*(period for run in runs for period in run), *failed])
-    adaptation_panels.draw(rate, below, threads, rows, OURS, adaptation_panels.SETTLING)
+    kind = adaptation_panels.AdaptationStyle(str)
+    adaptation_panels.draw(rate, below, threads, rows, OURS, kind)
     assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 250.0]
     assert list(below.lines[0].get_ydata()) == [0, 0, 7, 5.5]
     for ax, low, high in ((rate, 100.0, 300.0), (below, 0, 50), (threads, 1, 9)):
