@@ -41,7 +41,8 @@ class AdaptationStyle:
     cell_name: Callable[[pd.Series], str]  # from a row of the throughput table
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None
     bursts_label: str = ""
-    shows_movers: bool = False  # True if colours say which elasticity changed a run, not its law
+    # True if colours say which elasticity changed a run, where an arm has one, and not its law
+    shows_movers: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def draw(
     out, unless all have.
     """
     failed = rows["failed"].astype(bool)
-    rows = (rows if failed.all() else rows[~failed]).sort_values(["repeat", "run_id", "time_s"])
+    rows = _correct(rows).sort_values(["repeat", "run_id", "time_s"])
     middle, least, greatest = _over_runs(rows)
     ends, begins = middle["time_s"], middle["time_s"] - middle["elapsed_s"]
     for burst in _median_bursts(rows, kind):
@@ -103,7 +104,7 @@ def draw(
             )
     centres = (begins + ends) / 2
     several = rows["run_id"].nunique() > 1
-    shows_movers = kind.shows_movers and not several
+    shows_movers = _has_movers(rows, kind)
     if shows_movers:
         _draw_moves(rate, centres.to_numpy(float), middle)
     else:
@@ -155,6 +156,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
     columns = max(len(cell) for _, cell in lines)
     with style.applied():
         drawing, grid = style.grid(len(lines), columns, PANEL_INCHES, 1.2, MIN_WIDTH)
+        has_movers = False
         for number, (name, cell) in enumerate(lines):
             drawn, ended = [], 0.0
             for column, row in enumerate(queue_arms.in_order(cell)):
@@ -175,12 +177,15 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle
                     continue
                 draw(*axes, runs, queue_arms.look(row).color, kind)
                 drawn.append(axes)
+                has_movers |= _has_movers(runs, kind)
                 ended = max(ended, last_move_s(runs))
             for together in zip(*drawn, strict=True):
                 _on_one_scale(list(together))
             if kind.shows_movers:
                 _end_after_the_last_move(drawn, ended)
-        style.title_with_legend(drawing, title, [*_legend(table, kind), *places.legend(table)])
+        style.title_with_legend(
+            drawing, title, [*_legend(table, kind, has_movers), *places.legend(table)]
+        )
         provenance.stamp(
             drawing,
             table,
@@ -249,6 +254,17 @@ def _called(row: pd.Series, kind: AdaptationStyle) -> str:
     return f"{queue_arms.MULTILEVEL} ({queue_arms.OURS})" if is_ours else queue_arms.called(row)
 
 
+def _correct(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of runs that did not fail; all rows if all runs failed."""
+    failed = rows["failed"].astype(bool)
+    return rows if failed.all() else rows[~failed]
+
+
+def _has_movers(rows: pd.DataFrame, kind: AdaptationStyle) -> bool:
+    """Return True if an arm's line has the colours of what changed: it is that of one run."""
+    return kind.shows_movers and _correct(rows)["run_id"].nunique() == 1
+
+
 def _law(row: pd.Series) -> str:
     """Return the label of a colour: `multilevel, law middleware19`; the model's name for other
     models.
@@ -307,11 +323,11 @@ def _on_one_scale(axes: list[Axes]) -> None:
         ax.set_ylim(0, max(each.get_ylim()[1] for each in axes))
 
 
-def _legend(table: pd.DataFrame, kind: AdaptationStyle) -> list[Artist]:
+def _legend(table: pd.DataFrame, kind: AdaptationStyle, has_movers: bool) -> list[Artist]:
     """Return the legend: throughput above and queues below have their law's colour; threads are
-    dashed, for all laws alike.
+    dashed, for all laws alike. `has_movers`: a panel has the colours of movers instead.
     """
-    if kind.shows_movers:
+    if has_movers:
         handles = [
             style.key(f"throughput after a change of {each.name}", each.color, lw=each.width)
             for each in (THREADS, QUEUES, BOTH, NEITHER)
