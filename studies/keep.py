@@ -17,7 +17,7 @@ then of the profile, from its kept tables,
 
 and at last the list results/reference/study/README.md anew. `millrace plot FIGURE --tables
 results/reference/study/PROFILE/FIGURE` draws a kept figure again. docs/appendices/gallery.md shows
-the pictures, each with two sentences, which a person writes.
+the pictures, each with two to five sentences, which a person writes.
 """
 
 from __future__ import annotations

@@ -388,10 +388,11 @@ ROWS = (
         The horizontal axis is the time since the run began without queues and with the fewest
         threads; the upper panels show the throughput at the sinks, the middle ones the ports with
         a queue, and the lower ones the scheduler threads, from 0 and on the same axes along a row.
-        Each panel is one run: a dot is the mean of one period, and the line between two of them has
-        the colour of the elasticity that changed before the second: the thread count, the placement
-        of queues, both or neither. The numbers are the sums of these changes over the
-        whole run; the axes end at twice the time of the last one. *Plain* is the law without its
+        Each panel is an arm. Lines are one run, that of median throughput, and bands go from the
+        least to the greatest run. A dot is the mean of one period, and the line between two of them
+        has the colour of the elasticity that changed before the second: the thread count, the
+        placement of queues, both or neither. The numbers are the sums of these changes.
+        The axes end at twice the time of the last change. *Plain* is the law without its
         shortcuts, *history* uses what it learnt at other levels, and *satisfied* also has a
         satisfaction factor of 0.
         Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2, so compare periods

@@ -184,8 +184,10 @@ def _gain(
     # as fast as manual: a bar without height
     ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)
     if some := settled.words_of_some_runs(row):
-        look = {"rotation": 90, "fontsize": 6, "ha": "center", "va": "bottom", "zorder": 7}
-        ax.text(x, 1.08, some, path_effects=settled.TEXT_HALO, **look)
+        look = {"rotation": 90, "fontsize": 6, "ha": "right", "va": "bottom", "zorder": 7}
+        # left of the interval, as the values of its ends are on its right
+        offset = {"xytext": (-1, 2), "textcoords": "offset points"}
+        ax.annotate(some, (x, 1), path_effects=settled.TEXT_HALO, **offset, **look)
     if pd.notna(ratio["lo"]):
         _interval(ax, x, *ratio[["lo", "ratio", "hi"]])
 

@@ -283,6 +283,25 @@ def test_no_number_stands_there_where_either_side_never_settled_or_is_not_there(
     )
 
 
+def test_how_many_runs_settled_stands_left_of_an_interval_and_the_values_of_its_ends_right():
+    rows = cell_rows()[:3]
+    rows[2] |= {"simulated": True, "n": 3, "unsettled": 1, "settled_share": 2 / 3}
+    figure = plt.figure(figsize=(8, 6))
+    gains, shares = figure.subplots(2, 1)
+    ratios = frame(
+        [ratio_row(rows[1], 2.0, 1.5, 3.0, "manual"), ratio_row(rows[2], 4.0, 1e-6, 1e7, "manual")]
+    )
+    gain_panels.draw(gains, shares, table(rows), ratios, "payload")
+    figure.canvas.draw()
+    (words,) = (text for text in gains.texts if "settled" in text.get_text())
+    ends = [text for text in gains.texts if "×" in text.get_text()]
+    middle = gains.transData.transform((words.xy[0], 1))[0]
+    assert words.get_text() == "2 of 3 settled"
+    assert words.get_window_extent().x1 < middle
+    assert len(ends) == 2
+    assert all(text.get_window_extent().x0 > words.get_window_extent().x1 for text in ends)
+
+
 def test_thread_elasticity_has_a_look_and_a_name_for_each_law():
     rows = with_streams(cell_rows())
     gains, _ = drawn(rows)
