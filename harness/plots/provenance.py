@@ -71,7 +71,7 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         parts += filter(None, [of_settled_runs(table), left_out(table)])
     elif len(moving := table[simulated & (table["unsettled"] > 0)]):
         parts.append(
-            f"Not stationary at the end: {int(moving['unsettled'].sum())} of "
+            f"Not stationary from begin to end, as runs adapt: {int(moving['unsettled'].sum())} of "
             f"{int(table.loc[simulated, 'n'].sum())} simulated runs."
         )
     measured = table[~simulated]

@@ -205,5 +205,7 @@ def test_a_figure_of_runs_over_time_leaves_none_out_and_says_that_they_were_movi
         == ""
     )
     figure = figure_named("pldi17_fig11", {"throughput": frame([row]), "timeline": runs})
-    assert "Not stationary at the end: 3 of 3 simulated runs." in words(figure)
+    assert "Not stationary from begin to end, as runs adapt: 3 of 3 simulated runs." in words(
+        figure
+    )
     assert "Left out" not in words(figure)
