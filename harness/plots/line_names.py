@@ -18,6 +18,7 @@ NAME_PT = 7.0  # size of names
 CHARACTER, LINE = 4.1, 8.5  # width of a character and height of a line of this size [points]
 AWAY = 5.0  # points between a marker and its name
 WORST, ON_POINT, ON_LINE = 1000.0, 20.0, 1.0  # costs: of hiding a name, a point, a line across
+MARKER = 3.0  # points from the middle of a marker to its edge
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in points from the lower left of the axes."""
@@ -56,7 +57,7 @@ def write(ax: Axes, names: Iterable[Name], panel: Panel) -> None:
     def placed(points: Sequence[tuple[float, float]]) -> np.ndarray:
         return to_points.transform(np.reshape(points, (-1, 2))) * panel.size
 
-    points = np.concatenate([_filled(placed(panel.curve)), placed(panel.points)])
+    line, markers = _filled(placed(panel.curve)), placed([*panel.curve, *panel.points])
     flat = placed([(ax.get_xlim()[0], height) for height in panel.flat])[:, 1]
     boxes = list(panel.boxes)
     for name in names:
@@ -75,7 +76,10 @@ def write(ax: Axes, names: Iterable[Name], panel: Panel) -> None:
                 for share in (0.93, 0.0, 0.7, 0.45, 0.2)
             ]
         sized = [(x - width / 2, y - LINE / 2, x + width / 2, y + LINE / 2) for x, y in choices]
-        costs = [_cost(box, number, boxes, points, flat, panel) for number, box in enumerate(sized)]
+        costs = [
+            _cost(box, number, boxes, line, markers, flat, panel)
+            for number, box in enumerate(sized)
+        ]
         best = sized[int(np.argmin(costs))]
         boxes.append(best)
         middle = np.mean([best[:2], best[2:]], axis=0) / panel.size
@@ -101,7 +105,13 @@ def _filled(points: np.ndarray) -> np.ndarray:
 
 
 def _cost(
-    box: Box, number: int, boxes: Sequence[Box], points: np.ndarray, flat: np.ndarray, panel: Panel
+    box: Box,
+    number: int,
+    boxes: Sequence[Box],
+    line: np.ndarray,
+    markers: np.ndarray,
+    flat: np.ndarray,
+    panel: Panel,
 ) -> float:
     left, bottom, right, top = box
     is_out = left < 0 or bottom < 0 or right > panel.size[0] or top > panel.size[1] + 2
@@ -109,7 +119,14 @@ def _cost(
         left < other[2] and other[0] < right and bottom < other[3] and other[1] < top
         for other in boxes
     )
-    x, y = points.T
-    on_points = ((x > left) & (x < right) & (y > bottom) & (y < top)).sum()
+    on_points = _within(line, box, 0.0) + _within(markers, box, MARKER)
     on_flat = ((flat > bottom + 1) & (flat < top - 1)).sum()
     return WORST * (is_out + hidden) + ON_POINT * on_points + ON_LINE * on_flat + 0.01 * number
+
+
+def _within(points: np.ndarray, box: Box, margin: float) -> int:
+    """Return the number of points in a box that is larger by a margin on each side."""
+    left, bottom, right, top = box
+    x, y = points.T
+    across = (x > left - margin) & (x < right + margin)
+    return int((across & (y > bottom - margin) & (y < top + margin)).sum())

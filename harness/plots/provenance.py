@@ -8,12 +8,14 @@ import textwrap
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 from harness.machines.machine import for_people
 from harness.plots import paper, settled, style
 from harness.terminal.listed import listed
 
 FOOT_PT = 7.5
+BADGE_DOWN_PT = 8.0  # from the upper edge of a figure to the word SIMULATED, which has a frame
 CHARACTERS_PER_INCH = 17  # of text of this size, by trial
 
 MOST_CELLS = 8  # of a machine, that are named
@@ -119,7 +121,16 @@ def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
     if table["simulated"].astype(bool).all() and paper.shape().titled:
         box = {"fc": style.SIMULATED_LABEL, "ec": style.INK}
         figure.text(
-            0.985, 0.99, "SIMULATED", ha="right", va="top", fontsize=8, weight="bold", bbox=box
+            0.985,
+            1.0,
+            "SIMULATED",
+            ha="right",
+            va="top",
+            fontsize=8,
+            weight="bold",
+            bbox=box,
+            transform=figure.transFigure
+            + ScaledTranslation(0, -BADGE_DOWN_PT / 72, figure.dpi_scale_trans),
         )
 
 

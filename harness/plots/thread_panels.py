@@ -29,6 +29,8 @@ MIN_WIDTH = 7.8  # inches; the title needs them
 BAND_ALPHA = 0.13
 NO_LEVEL_PLACE = 1.2  # times the highest level: place of the markers of models without levels
 AXES_POINTS = (200.0, 120.0)  # about the size of a panel between its axes [points of 1/72 inch]
+LEVEL_END_RIGHT, LEVEL_END_DOWN = 3.0, 4.0  # from an arrow at the left edge to its value [points]
+EDGES, EDGE_STEP = 8, 0.04  # places of names of arms that are left out, in parts of the axes
 ELASTIC = "elastic"  # name of arms in which a control law chooses the level
 
 
@@ -188,9 +190,9 @@ def _diamond(ax: Axes, row: pd.Series, left: float) -> None:
         arrow = {"marker": "<", "ms": 4, "color": look.color, "clip_on": False, "zorder": 6}
         ax.plot([left], [y], ls="", **arrow)
         ax.annotate(
-            f"{row['level_lo']:.2g}",
+            _level_end(row),
             (left, y),
-            xytext=(3, -4),
+            xytext=(LEVEL_END_RIGHT, -LEVEL_END_DOWN),
             textcoords="offset points",
             va="top",
             fontsize=cut_ends.VALUE_PT,
@@ -198,6 +200,21 @@ def _diamond(ax: Axes, row: pd.Series, left: float) -> None:
             path_effects=settled.TEXT_HALO,
             zorder=7,
         )
+
+
+def _level_end(row: pd.Series) -> str:
+    """Return the lower end of an interval of levels, for people."""
+    return f"{row['level_lo']:.2g}"
+
+
+def _level_ends(ax: Axes, laws: pd.DataFrame) -> list[line_names.Box]:
+    """Return the places of the values at arrows, where an interval of levels is cut."""
+    found = []
+    for _, row in laws[laws["level_lo"] < ax.get_xlim()[0]].iterrows():
+        width = line_names.CHARACTER * len(_level_end(row))
+        top = row["mean"] / ax.get_ylim()[1] * AXES_POINTS[1] - LEVEL_END_DOWN
+        found.append((LEVEL_END_RIGHT, top - line_names.LINE, LEVEL_END_RIGHT + width, top))
+    return found
 
 
 def _names(fixed: pd.DataFrame, laws: pd.DataFrame) -> list[line_names.Name]:
@@ -236,7 +253,7 @@ def _write_names(
             *((aside, mean) for mean in fixed.loc[fixed["threads"].isna(), "mean"]),
         ],
         [*fixed.loc[fixed["threads"].isna(), "mean"], *laws["mean"]],
-        failures,
+        [*failures, *_level_ends(ax, ended)],
     )
     line_names.write(ax, _names(fixed, laws), panel)
 
@@ -273,7 +290,7 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> list[line_names.Box]:
     if not lines:
         return []
     at_top = _has_room_above(ax, table)
-    height = 0.87 if at_top else 0.03  # below the line of a law at the top
+    height = _clear_edge(ax, table, at_top, len(lines) * line_names.LINE / AXES_POINTS[1])
     ax.text(
         0.03,
         height,
@@ -289,6 +306,20 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> list[line_names.Box]:
     end = edge + line_names.LINE * len(lines) * (-1 if at_top else 1)
     left = 0.03 * AXES_POINTS[0]
     return [(left, min(edge, end), left + width, max(edge, end))]
+
+
+def _clear_edge(ax: Axes, table: pd.DataFrame, at_top: bool, high: float) -> float:
+    """Return the outer edge of a text as high as this, as a part of the axes: the first from the
+    top, or from the bottom, at which no line across crosses it; the outermost one if all do.
+    """
+    across = table.loc[table["threads"].isna(), "mean"].dropna() / ax.get_ylim()[1]
+    outermost, inward = (0.87, -1) if at_top else (0.03, 1)  # below the line of a law at the top
+    for step in range(EDGES):
+        edge = outermost + inward * step * EDGE_STEP
+        ends = sorted((edge, edge + inward * high))
+        if not across.between(ends[0], ends[1]).any():
+            return edge
+    return outermost
 
 
 def _has_room_above(ax: Axes, table: pd.DataFrame) -> bool:

@@ -194,6 +194,9 @@ def test_simulated_numbers_are_told_apart_at_a_glance():
     assert "SIMULATED" not in [text.get_text() for text in plain.texts]
     assert "SIMULATED" in [text.get_text() for text in simulated.texts]
     assert simulated.get_supxlabel().startswith("SIMULATED on xeon")
+    simulated.draw_without_rendering()
+    (badge,) = [text for text in simulated.texts if text.get_text() == "SIMULATED"]
+    assert badge.get_bbox_patch().get_window_extent().y1 < simulated.bbox.y1
 
 
 def test_a_place_without_a_topology_stays_empty():

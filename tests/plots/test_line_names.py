@@ -58,3 +58,16 @@ def test_other_texts_are_kept_clear(ax):
     line_names.write(ax, [name], line_names.Panel(SIZE, boxes=[taken]))
     (text,) = ax.texts
     assert text.get_position()[1] > 0.5
+
+
+def test_a_name_hides_no_part_of_a_marker_beside_it(ax):
+    flat, marker = 9.0, (8.9, 9.87)  # half a point above the place that the name would have
+    line_names.write(
+        ax,
+        [line_names.Name("manual", "black", across=flat)],
+        line_names.Panel(SIZE, points=[marker], flat=[flat]),
+    )
+    (box,) = boxes(ax)
+    x, y = ax.transData.transform(marker)
+    edge = 3.0 / 72 * ax.figure.dpi
+    assert not (box.x0 - edge < x < box.x1 + edge and box.y0 - edge < y < box.y1 + edge)

@@ -145,6 +145,24 @@ def test_an_interval_of_levels_beyond_the_left_edge_names_its_end(ax):
     assert not [text for text in plt.gca().texts if text.get_text()[0].isdigit()]
 
 
+def test_no_name_covers_the_end_of_an_interval_of_levels():
+    _, ax = plt.subplots(figsize=(3.6, 2.3))
+    slow = {
+        "dynamic_1": {"mean": 380.0},
+        "dynamic_2": {"mean": 350.0},
+        "dynamic_4": {"mean": 340.0},
+    }
+    cell = with_elastic(
+        mean=385.0, level=1.0, spread=0.9, manual={"mean": 3000.0}, dedicated={"mean": 83.0}, **slow
+    )
+    thread_panels.draw(ax, cell)
+    ax.figure.draw_without_rendering()
+    (end,) = [text for text in ax.texts if text.get_text() == "0.1"]
+    others = [text for text in ax.texts if text is not end]
+    assert len(others) == 4
+    assert not any(end.get_window_extent().overlaps(text.get_window_extent()) for text in others)
+
+
 def test_the_x_axis_names_the_levels(ax):
     thread_panels.draw(ax, one_cell())
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "2", "4"]
@@ -380,3 +398,24 @@ def test_the_names_of_arms_without_a_mean_keep_clear_of_the_lines(ax, means, at_
     thread_panels.draw(ax, frame([*rows, lost]))
     (text,) = [each for each in ax.texts if "dedicated" in each.get_text()]
     assert (text.get_position()[1] > 0.5) == at_top
+
+
+@pytest.mark.parametrize(
+    ("means", "law", "manual"),
+    [((1e5, 2e5, 2.2e6), 2.2e6, 5e4), ((2e6, 1.9e6, 1e5), 1.5e5, 2e6)],
+    ids=["top", "bottom"],
+)
+def test_no_line_across_crosses_the_names_of_arms_without_a_mean(means, law, manual):
+    _, ax = plt.subplots(figsize=(3.6, 2.3))
+    rows = [
+        arm_row("pldi17_fig9", "pipeline", 1, "dynamic", mean, threads=level)
+        for level, mean in zip(LEVELS, means, strict=True)
+    ]
+    rows.append(arm_row("pldi17_fig9", "pipeline", 1, "manual", manual))
+    rows.append(elastic_row("pldi17_fig9", "pipeline", 1, law, 4))
+    lost = arm_row("pldi17_fig9", "pipeline", 1, "dedicated", None, failed=0, unsettled=3)
+    thread_panels.draw(ax, frame([*rows, lost]))
+    ax.figure.draw_without_rendering()
+    (text,) = [each for each in ax.texts if "dedicated" in each.get_text()]
+    box = text.get_window_extent()
+    assert not box.y0 < ax.transData.transform((1, law))[1] < box.y1
