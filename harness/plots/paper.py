@@ -209,3 +209,14 @@ def wrapped(text: str, inches: float, points: float | None = None) -> list[str]:
     """Return a text in lines of at most a width, at the size of ordinary text or another one."""
     columns = max(12, int(inches * 72 / (CHARACTER_WIDTH * (points or shape().size))))
     return [part for line in text.split("\n") for part in textwrap.wrap(line, columns)]
+
+
+def balanced(text: str, inches: float, points: float | None = None) -> list[str]:
+    """Return the fewest lines of at most a width that hold a text, of like lengths."""
+    lines = wrapped(text, inches, points)
+    for share in (0.9, 0.8, 0.7, 0.6):
+        narrower = wrapped(text, share * inches, points)
+        if len(narrower) > len(lines):
+            break
+        lines = narrower
+    return lines

@@ -245,7 +245,7 @@ def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> 
     is_paper = paper.shape().width is not None
     size = paper.shape().size if is_paper else paper.TITLE_PT
     # at both sides, there is room for the mark of a simulated figure
-    title = "\n".join(paper.wrapped(title, figure.get_figwidth() - 2 * MARK_INCHES, size))
+    title = "\n".join(paper.balanced(title, figure.get_figwidth() - 2 * MARK_INCHES, size))
     if is_paper:  # so that two columns have room
         for handle in handles:
             handle.set_label("\n".join(paper.wrapped(handle.get_label(), LABEL_INCHES)))

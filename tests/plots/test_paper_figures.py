@@ -232,3 +232,12 @@ def test_drawing_in_a_shape_leaves_later_figures_as_they_are():
     drawn("pldi17_fig10", table, width=3.3)
     assert figure_named("pldi17_fig10", table).get_size_inches().tolist() == before
     style.plt.close("all")
+
+
+def test_a_title_that_does_not_fit_has_lines_of_like_length():
+    title = "Throughput and latency over operator cost, by policy (C-Stream Figure 6)"
+    lines = paper.balanced(title, 6.0, 12)
+    assert " ".join(lines) == title
+    assert len(lines) == len(paper.wrapped(title, 6.0, 12)) == 2
+    assert min(map(len, lines)) > 0.5 * max(map(len, lines))
+    assert paper.balanced("short", 6.0) == ["short"]
