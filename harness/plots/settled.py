@@ -149,7 +149,7 @@ def legend(table: pd.DataFrame) -> list[Artist]:
     shares = table["settled_share"][table["mean"].notna()].dropna()
     shown = {
         "never settled": (0.0, shares == 0),
-        "half of the runs settled": (0.5, (shares > 0) & (shares < 1)),
+        "some of the runs settled": (0.5, (shares > 0) & (shares < 1)),
     }
     return [
         style.key(ls="", marker="o", markerfacecolor=shade(style.INK, share), label=label)

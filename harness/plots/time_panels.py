@@ -224,7 +224,7 @@ def figure(
         for column in axes.T:
             [ax for ax in column if ax.axison][-1].set_xlabel("time since the start [s]")
         style.title_with_legend(
-            drawing, title, [*_legend(kind), *places.legend(throughput), *notes]
+            drawing, title, [*_legend(kind, runs), *places.legend(throughput), *notes]
         )
         provenance.stamp(drawing, throughput, None)
     return drawing
@@ -277,11 +277,15 @@ def _leave_out(ax: Axes) -> None:
     ax.grid(False)
 
 
-def _legend(kind: TimeStyle) -> list[Artist]:
+def _legend(kind: TimeStyle, runs: Sequence[Sequence[pd.DataFrame]]) -> list[Artist]:
+    """Return the legend; dots and ticks have a key of their own if a run has them without lines."""
     handles: list[Artist] = [
         style.key(color=style.of_model(kind.model).color, marker=".", label="throughput"),
         style.key(lw=1.1, ls=LEVEL_LINE, label=kind.level_label),
     ]
+    if any(_swings(run[kind.level]) > MAX_SWINGS for of_cell in runs for run in of_cell):
+        label = f"{kind.level_label}, where they change too often for a line"
+        handles.append(style.key(ls="", marker="|", label=label))
     if kind.bursts:
         handles.append(Patch(facecolor=BURST, label=kind.bursts_label))
     return handles

@@ -70,6 +70,15 @@ def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throu
         assert list(right.lines[0].get_ydata()) == levels
 
 
+@pytest.mark.parametrize("swings", [time_panels.MAX_SWINGS, time_panels.MAX_SWINGS + 1])
+def test_the_legend_explains_marks_where_there_are_some(swings):
+    rows = run([1 + number % 2 for number in range(swings + 2)])
+    figure = figure_named("pldi17_fig11", {"throughput": frame([ROW]), "timeline": rows})
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    marks = "active threads, where they change too often for a line"
+    assert (marks in told) == (swings > time_panels.MAX_SWINGS)
+
+
 def test_a_long_climb_is_a_line_however_many_steps_it_has(ax):
     right = time_panels.draw(ax, run(range(1, 2 * time_panels.MAX_SWINGS)), time_panels.THREADS)
     assert right.lines[0].get_drawstyle() == "steps-pre"
