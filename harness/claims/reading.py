@@ -33,7 +33,7 @@ schema says why.
 
 
 ONE_RUN = "one run says nothing of others"
-"""What is lacking where a claim is about all runs, and there is one."""
+"""Reason of a verdict that stays open, where a claim is about all runs, and there is one."""
 
 
 class Missing(Exception):

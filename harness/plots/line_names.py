@@ -38,7 +38,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Panel:
-    """What names must not hide. `size`: width and height of the axes [points], about; `curve`:
+    """Contents of axes that names must not hide. `size`: width and height of the axes [points], about; `curve`:
     points of a line in data coordinates; `points`: single ones; `flat`: heights of lines across;
     `boxes`: other texts.
     """
