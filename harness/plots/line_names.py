@@ -39,8 +39,8 @@ class Name:
 @dataclass(frozen=True)
 class Panel:
     """Contents of axes that names must not hide. `size`: width and height of the axes [points],
-    about; `curve`: points of a line in data coordinates; `points`: single ones; `flat`: heights of lines across;
-    `boxes`: other texts.
+    about; `curve`: points of a line in data coordinates; `points`: single ones; `flat`: heights of
+    lines across; `boxes`: other texts.
     """
 
     size: tuple[float, float]
