@@ -31,8 +31,8 @@ inline std::string counts(const Run& run) {
   }
   for (const auto& tally : run.tallies) longest = std::max(longest, tally->latency.longest());
   const int64_t ended = run.ended.load(std::memory_order_acquire);
-  out << "\"ns\":" << (ended > 0 ? ended : run.now()) << ",\"executed\":"
-      << list(run, [&](size_t i) { return run.executed(i); })
+  out << "\"ns\":" << (ended > 0 ? ended : run.now())
+      << ",\"executed\":" << list(run, [&](size_t i) { return run.executed(i); })
       << ",\"latency\":[" << latency.str() << "],\"longest\":" << longest
       << ",\"finished\":" << (ended > 0 ? "true" : "false");
   return out.str();

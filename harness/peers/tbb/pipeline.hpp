@@ -80,9 +80,9 @@ inline void run_pipeline(Run& run, int tokens) {
     steps = steps & make_filter<Block*, Block*>(mode, [&run, &chains, step, alone](Block* block) {
               const size_t number = chains.at(*block, step);
               if (!block->left && !run.leaves(number, block)) {
-                run.work(number, block,
-                         alone ? run.tallies[number]->executed
-                               : run.executed_by(this_thread(), number));
+                run.work(
+                    number, block,
+                    alone ? run.tallies[number]->executed : run.executed_by(this_thread(), number));
               }
               return block;
             });

@@ -101,8 +101,8 @@ inline bool is_intact(const char* at, uint64_t sequence, size_t bytes, uint64_t 
     std::memcpy(&word, at + 8 * i, 8);
     return word == base + i;
   };
-  const bool is_whole = words == 0 || (is_made(0) & is_made(words - 1) &
-                                       is_made((mixed >> 32) * words >> 32));
+  const bool is_whole =
+      words == 0 || (is_made(0) & is_made(words - 1) & is_made((mixed >> 32) * words >> 32));
   return is_whole && (bytes % 8 == 0 || std::memcmp(at + 8 * words, &rest, bytes % 8) == 0);
 }
 
@@ -139,8 +139,7 @@ struct alignas(2 * millrace::CACHE_LINE) Tally {
 
 class Run {
  public:
-  Run(const Plan& plan, size_t threads)
-      : plan(plan), executed_(threads * plan.operators.size()) {
+  Run(const Plan& plan, size_t threads) : plan(plan), executed_(threads * plan.operators.size()) {
     for (size_t i = 0; i < plan.operators.size(); ++i) tallies.push_back(std::make_unique<Tally>());
   }
 
