@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import log, nan, sqrt
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -69,6 +70,19 @@ TRACES = (
     ("power8", "mix", MIX_100),
 )
 """Cells of P17's Figure 11."""
+
+LAW_WORDS = {"streams": "IBM's", "pldi17": "as printed"}
+KEPT_LAWS = (
+    ("xeon", "pipeline", {"operators": 200, "cost": 1000}, "", "streams", 64, 50, (160, 176)),
+    ("power8", "pipeline", PIPELINE_200, "", "streams", 64, 20, (160, 184)),
+    ("xeon", "data-parallel", SIDE_BY_SIDE, "", "streams", 16, 20, (48, 64)),
+    ("power8", "data-parallel", SIDE_BY_SIDE | {"cost": 1}, "", "streams", 16, 20, (4, 8)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "", "streams", 64, 20, (48, 64)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "", "pldi17", 64, 20, (16, 64)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "p17-printed", "pldi17", 64, 20, (16, 64)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "p17-printed", "streams", 64, 20, (16, 64)),
+)
+"""Machines, graphs, sizes, costs, laws, lengths of queues, periods [ms] and fixed levels."""
 
 REFERENCE_OVER_CSTREAM = {"cstream": 0.66, "millrace": 0.242}
 """Time of a step on the core that a software's costs are given for, over that on C-Stream's machine
@@ -402,21 +416,17 @@ def sink_law(software: str) -> Iterator[str]:
 
 
 def placing(software: str) -> Iterator[str]:
-    """M19's graphs of equal operators under three laws, by period and sensitivity."""
+    """M19's bushy graph under three laws, by period and sensitivity."""
     yield "| graph | cost | law | period | throughput at the end | threads | queues |"
     yield "|---|---:|---|---:|---|---|---|"
-    bushy, line = {"payload": 1024}, {"operators": 100, "payload": 1024}
-    for graph, sizes in (
-        ("bushy", bushy | {"cost": 1}),
-        ("bushy", bushy | {"cost": 100}),
-        ("pipeline", line | {"cost": 100}),
-    ):
+    bushy = {"payload": 1024}
+    for graph, sizes in (("bushy", bushy | {"cost": 1}), ("bushy", bushy | {"cost": 100})):
         for words, model, law, period_ms, settings in (
-            ("all queues, IBM's", "dynamic", "streams", 20, {}),
-            ("IBM's", "multilevel", "streams", 20, {}),
-            ("as printed", "multilevel", "middleware19", 20, {}),
-            ("as printed", "multilevel", "middleware19", 5, {}),
-            ("as printed, s = 0", "multilevel", "middleware19", 20, {"sensitivity": 0.0}),
+            ("all queues, IBM's", "dynamic", "streams", 10, {}),
+            ("IBM's", "multilevel", "streams", 10, {}),
+            ("as printed", "multilevel", "middleware19", 10, {}),
+            ("as printed", "multilevel", "middleware19", 40, {}),
+            ("as printed, s = 0", "multilevel", "middleware19", 10, {"sensitivity": 0.0}),
         ):
             ends = [
                 placed(graph, sizes, model, law, period_ms, settings, software, seed)
@@ -457,7 +467,7 @@ def placed(
         machine="xeon",
         cpus=cpus,
         software=software,
-        queue_capacity=64,
+        queue_capacity=8,
         duration_s=0.1 * period_ms,
         period_s=period_ms / 1000,
         warmup=0.0,
@@ -684,7 +694,7 @@ def pipelines(software: str) -> Iterator[str]:
 
 
 def vwap_laws(software: str) -> Iterator[str]:
-    """VWAP by law, in periods of 4 ms, over the last third of 100."""
+    """VWAP by law, in periods of 2 ms, over the last third of 100."""
     yield "| CPUs | law | throughput at the end | threads | queues |"
     yield "|---:|---|---|---|---|"
     for cpus in (4, 16, 88):
@@ -693,7 +703,7 @@ def vwap_laws(software: str) -> Iterator[str]:
             ("IBM's", "multilevel", "streams"),
             ("as printed", "multilevel", "middleware19"),
         ):
-            cell = ("vwap", {}, model, law, 4, {}, software)
+            cell = ("vwap", {}, model, law, 2, {}, software)
             ends = [placed(*cell, seed, cpus) for seed in SEEDS_OF_LAWS]
             yield row(
                 str(cpus),
@@ -805,6 +815,272 @@ def latencies(software: str) -> Iterator[str]:
             yield row(graph, f"{capacity:,}", *map(latency, runs))
 
 
+def coming_back(software: str) -> Iterator[str]:
+    """P17's laws in cells of the kept quick study, from two threads on, and their levels at once.
+
+    The costs are those of `software`, but one row has P17's scheduler as printed.
+    """
+    yield (
+        "| machine | graph | cost | law | highest level | level at the end | throughput at the end "
+        "| other levels at once |"
+    )
+    yield "|---|---|---:|---|---|---|---|---|"
+    for machine, graph, sizes, costs, law, capacity, period_ms, levels in KEPT_LAWS:
+        cell = (graph, sizes, machine, costs or software, capacity, period_ms, 24)
+        ends = [adapted(*cell, seed, law=law, minimum=2) for seed in SEEDS]
+        at_once = [
+            fixed(graph, sizes, machine, costs or software, level, capacity, MEDIUM)
+            for level in levels
+        ]
+        pairs = zip(levels, map(throughput, at_once), strict=True)
+        yield row(
+            machine,
+            graph,
+            f"{sizes['cost']:,}",
+            " of ".join(filter(None, (LAW_WORDS[law], costs))),
+            listed([end.highest for end in ends]),
+            listed([end.level for end in ends]),
+            ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            "; ".join(f"{level}: {words}" for level, words in pairs),
+        )
+
+
+def printed_law(software: str) -> Iterator[str]:
+    """P17's law as printed in its mix at 1,000 FLOP on the Xeon, by the number of periods."""
+    yield "| costs | periods | highest level | level at the end | throughput at the end |"
+    yield "|---|---:|---|---|---|"
+    sizes = MIX_10 | {"cost": 1000}
+    for costs in (software, "p17-printed"):
+        for periods in (24, 100, 300):
+            cell = ("mix", sizes, "xeon", costs, 64, 20, periods)
+            ends = [adapted(*cell, seed, law="pldi17", minimum=2) for seed in SEEDS]
+            yield row(
+                costs,
+                str(periods),
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            )
+
+
+def oscillating(software: str) -> Iterator[str]:
+    """P17's law in cells of its Figure 11, from two threads on, by period and queues.
+
+    The end is the last third of 40 periods, with three seeds.
+    """
+    yield "| machine | graph | cost | queues hold | period | levels at the end | changes |"
+    yield "|---|---|---:|---:|---:|---|---|"
+    for machine, graph, sizes in (
+        ("power8", "data-parallel", {"width": 1000, "cost": 100_000}),
+        ("power8", "mix", MIX_100),
+        ("xeon", "mix", MIX_100),
+    ):
+        for capacity, period_ms in ((8, 5), (8, 30), (64, 5), (64, 30), (64, 100)):
+            ends = []
+            for seed in SEEDS_OF_LAWS:
+                cell = (graph, sizes, machine, software, capacity, period_ms, 40, seed)
+                samples = law_samples(*cell, minimum=2)
+                levels = [each["threads_active"] for each in samples]
+                ends.append(levels[2 * len(levels) // 3 :])
+            yield row(
+                machine,
+                graph,
+                f"{sizes['cost']:,}",
+                str(capacity),
+                f"{period_ms} ms",
+                ", ".join(ranged(end, "{:d}") for end in ends),
+                listed([sum(one != other for one, other in pairwise(end)) for end in ends]),
+            )
+
+
+def most_threads(software: str) -> Iterator[str]:
+    """Two graphs of P17's Figure 11 on Power8 by threads, by the length of queues."""
+    levels = (64, 96, 128, 144, 160, 184)
+    yield from table_of("graph", "queues hold", levels)
+    for graph, sizes in (("mix", MIX_100), ("data-parallel", {"width": 1000, "cost": 100_000})):
+        for capacity in (8, 64):
+            arms = [
+                fixed(graph, sizes, "power8", software, level, capacity, LONG) for level in levels
+            ]
+            yield row(graph, f"{capacity:,}", *map(throughput, arms))
+
+
+def shared_cores(software: str) -> Iterator[str]:
+    """P17's mix of depth 10 on the Xeon by threads, and if threads of a core share nothing."""
+    levels = (48, 64, 80, 96, 128, 176)
+    yield from table_of("cost", "hardware threads", levels)
+    for cost in (1, 100):
+        for words, constants in (("as estimated", {}), ("as fast as cores", free_smt("xeon"))):
+            sizes = MIX_10 | {"cost": cost}
+            arms = [
+                fixed("mix", sizes, "xeon", software, level, 64, MEDIUM, constants=constants)
+                for level in levels
+            ]
+            yield row(f"{cost:,}", words, *map(throughput, arms))
+
+
+def trees(software: str) -> Iterator[str]:
+    """Throughput of C-Stream's trees under random with more threads, by what turns take."""
+    levels = (4, 8, 10, 12)
+    yield from table_of("graph", "changed", levels)
+    for graph in ("tree", "reverse-tree"):
+        for words, constants in (
+            ("nothing", {}),
+            ("a turn takes 10 µs", costing(software, "coroutine_turn", 10)),
+            ("a turn takes 100 µs", costing(software, "coroutine_turn", 100)),
+            ("a merge takes 15 µs", costing(software, "merge_tuple", 15)),
+        ):
+            runs = [coroutines(software, graph, TREE, each, "random", constants) for each in levels]
+            yield row(graph, words, *map(throughput, runs))
+
+
+def shares(software: str) -> Iterator[str]:
+    """M19's pipeline of 100 operators by CPUs and cost: queues by hand, and laws; queues of 8."""
+    arms = (
+        ("IBM's, 20 % queued", "dynamic", "streams", {"queued": "20%"}),
+        ("IBM's, 50 % queued", "dynamic", "streams", {"queued": "50%"}),
+        ("IBM's, all queued", "dynamic", "streams", {}),
+        ("multilevel, IBM's", "multilevel", "streams", {}),
+        ("multilevel, as printed", "multilevel", "middleware19", {}),
+        (
+            "multilevel, as printed, s = 0",
+            "multilevel",
+            "middleware19",
+            {"law_settings": (("sensitivity", 0.0),)},
+        ),
+    )
+    yield "| CPUs | cost | law | throughput at the end | threads | queues |"
+    yield "|---:|---:|---|---|---|---|"
+    for cpus, cost in ((16, 100), (88, 100), (88, 1)):
+        for words, model, law, options in arms:
+            lasts, rates = [], []
+            for seed in SEEDS_OF_LAWS:
+                run = run_of(
+                    "pipeline",
+                    {"operators": 100, "cost": cost, "payload": 1024},
+                    model,
+                    elastic=True,
+                    law=law,
+                    minimum=2,
+                    maximum=cpus,
+                    machine="xeon",
+                    cpus=cpus,
+                    software=software,
+                    queue_capacity=8,
+                    duration_s=0.6,
+                    period_s=0.01,
+                    warmup=0.0,
+                    seed=seed,
+                    **options,
+                )
+                samples = run_once(run)["samples"]
+                end = samples[2 * len(samples) // 3 :]
+                rates.append(fmean(each["sink_tuples_per_s"] for each in end) / 1000)
+                lasts.append(samples[-1])
+            yield row(
+                str(cpus),
+                f"{cost:,}",
+                words,
+                listed([round(rate) for rate in rates]),
+                listed([last["threads_active"] for last in lasts]),
+                listed([last["queued_ports"] for last in lasts]),
+            )
+
+
+def balanced(
+    parameters: Mapping[str, Any], software: str, periods: int, period_ms: int, seed: int
+) -> tuple[list[int], list[float]]:
+    """Return ports and throughput of ElasticLoadBalance on 16 CPUs by period."""
+    run = run_of(
+        "load-balance",
+        {"workers": 32, "buffer": 100, "period": period_ms} | dict(parameters),
+        "manual",
+        machine="xeon",
+        cpus=16,
+        software=software,
+        duration_s=periods * period_ms / 1000,
+        period_s=period_ms / 1000,
+        warmup=0.0,
+        seed=seed,
+    )
+    samples = [each for each in run_once(run)["samples"] if each["balancers"]]
+    levels = [each["balancers"][0]["active"] for each in samples]
+    return levels, [each["sink_tuples_per_s"] for each in samples]
+
+
+def noise(software: str) -> Iterator[str]:
+    """Noise and throughput of ElasticLoadBalance with cheap tuples by period and tolerance.
+
+    Noise is how far throughput differs from period to period at one level, as a share.
+    """
+    yield "| period | buffers hold | tolerance | noise | changes | throughput at the end |"
+    yield "|---:|---:|---:|---|---|---|"
+    for period_ms, buffer, tolerance in (
+        (1, 100, 5),
+        (2, 100, 5),
+        (2, 100, 20),
+        (2, 100, 50),
+        (2, 2000, 5),
+        (20, 100, 5),
+    ):
+        found: list[tuple[float, float, float]] = []
+        for seed in SEEDS_OF_LAWS:
+            sizes = {"cost": 1, "buffer": buffer, "tolerance": tolerance}
+            levels, rates = balanced(sizes, software, 120, period_ms, seed)
+            steps = [
+                log(after / before)
+                for before, after, one, other in zip(
+                    rates, rates[1:], levels, levels[1:], strict=False
+                )
+                if one == other and before and after
+            ]
+            start = 2 * len(levels) // 3
+            end = levels[start:]
+            found.append(
+                (
+                    sqrt(fmean(step**2 for step in steps) / 2) if steps else nan,
+                    fmean(one != other for one, other in pairwise(end)),
+                    fmean(rates[start:]) / 1000,
+                )
+            )
+        spread, changes, ends = zip(*found, strict=True)
+        yield row(
+            f"{period_ms} ms",
+            f"{buffer:,}",
+            f"{tolerance} %",
+            ranged(spread, "{:.3f}"),
+            ranged(changes, "{:.2f}"),
+            ranged(ends, "{:,.0f}"),
+        )
+
+
+def bursts(software: str) -> Iterator[str]:
+    """Ports of ElasticLoadBalance after bursts of expensive tuples, by tolerance and buffers."""
+    cycle = 1_000_000
+    yield "| buffers hold | tolerance | highest level | last level before the next burst |"
+    yield "|---:|---:|---|---|"
+    for buffer, tolerance in ((100, 5), (100, 1), (100, 20), (2000, 5)):
+        highest, last = [], []
+        for seed in SEEDS_OF_LAWS:
+            sizes = {
+                "load": "bursty-cost",
+                "cost": 10_000,
+                "cycle": cycle,
+                "buffer": buffer,
+                "tolerance": tolerance,
+            }
+            levels, rates = balanced(sizes, software, 600, 2, seed)
+            sent = list(accumulate(rate * 0.002 for rate in rates))
+            within = [
+                level
+                for level, count in zip(levels, sent, strict=True)
+                if 0.3 * cycle <= count < 1.3 * cycle
+            ]
+            highest.append(max(within))
+            last.append(within[-1])
+        yield row(f"{buffer:,}", f"{tolerance} %", listed(highest), listed(last))
+
+
 EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "merge": (merge, "cstream"),
     "turns": (turns, "cstream"),
@@ -834,6 +1110,15 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "width": (width, "millrace"),
     "kernel": (kernel, "streams-4.2"),
     "latencies": (latencies, "millrace"),
+    "coming-back": (coming_back, "streams-4.2"),
+    "shared-cores": (shared_cores, "streams-4.2"),
+    "trees": (trees, "millrace"),
+    "shares": (shares, "streams-4.2"),
+    "printed-law": (printed_law, "streams-4.2"),
+    "oscillating": (oscillating, "streams-4.2"),
+    "most-threads": (most_threads, "streams-4.2"),
+    "noise": (noise, "streams-4.2"),
+    "bursts": (bursts, "streams-4.2"),
 }
 """Experiments with the software whose costs they have unless another is asked for."""
 
@@ -860,6 +1145,8 @@ def law_samples(
     periods: int,
     seed: int,
     constants: Mapping[str, float] | None = None,
+    law: str = "streams",
+    minimum: int = 1,
 ) -> list[dict[str, Any]]:
     """Return the samples of an elastic run, one a period, from its beginning."""
     run = run_of(
@@ -867,7 +1154,8 @@ def law_samples(
         sizes,
         "dynamic",
         elastic=True,
-        law="streams",
+        law=law,
+        minimum=minimum,
         machine=machine,
         software=software,
         queue_capacity=capacity,
@@ -880,9 +1168,9 @@ def law_samples(
     return run_once(run)["samples"]
 
 
-def adapted(*cell: Any) -> End:
+def adapted(*cell: Any, **options: Any) -> End:
     """Return the end of an elastic run; arguments as those of `law_samples`."""
-    samples = law_samples(*cell)
+    samples = law_samples(*cell, **options)
     levels = [sample["threads_active"] for sample in samples]
     start = 2 * len(levels) // 3
     return End(
