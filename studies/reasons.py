@@ -23,7 +23,7 @@ from typing import Any
 import topologies
 from harness.graph import Graph
 from harness.machines.machine import load_machine
-from harness.measurement.profiling import profile, save_profile
+from harness.measurement.profiling import Profiled, profile, save_profile
 from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 from studies import sink_lock
@@ -491,8 +491,12 @@ def vwap_by_hand() -> Graph:
 
 def vwap(software: str) -> Iterator[str]:
     """VWAP on 16 CPUs by the cost of its parser, the source's included, with a profile of today."""
-    yield "| parser and source cost | manual | by hand | 2 threads | 4 threads | 8 threads |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    levels = (2, 4, 8)
+    yield (
+        "| parser and source cost | manual | by hand | queues hold | 2 threads | 4 threads "
+        "| 8 threads |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|"
     found = profile(vwap_graph())
     names = list(vwap_graph().operators)
     for words, factor in (("as profiled", 1.0), ("half", 0.5), ("a quarter", 0.25)):
@@ -500,30 +504,33 @@ def vwap(software: str) -> Iterator[str]:
             cost * (factor if name in ("parse", "lines") else 1.0)
             for name, cost in zip(names, found.cost_ns, strict=True)
         ]
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "profile.json"
-            cells = []
-            for threads in ("manual", "by hand", 2, 4, 8):
-                of_hand = threads == "by hand"
-                graph = vwap_by_hand() if of_hand else vwap_graph()
-                changed = replace(found, cost_ns=tuple(costs))
-                save_profile(file, graph, "", changed)
-                dynamic = isinstance(threads, int)
-                run = run_of(
-                    "vwap",
-                    {},
-                    "dynamic" if dynamic else "manual",
-                    machine="xeon",
-                    cpus=16,
-                    software=software,
-                    events=MEDIUM,
-                    profile=str(file),
-                    **({"threads": threads, "queue_capacity": 64} if dynamic else {}),
-                )
-                function = "vwap_by_hand" if of_hand else "vwap_graph"
-                run = replace(run, graph_file=f"{__file__}:{function}")
-                cells.append(throughput([run_once(replace(run, seed=seed)) for seed in SEEDS]))
-        yield row(words, *cells)
+        changed = replace(found, cost_ns=tuple(costs))
+        alone = [vwap_cell(each, 0, changed, software) for each in ("manual", "by hand")]
+        for capacity in (8, 64):
+            cells = [vwap_cell(each, capacity, changed, software) for each in levels]
+            yield row(words, *alone, str(capacity), *cells)
+
+
+def vwap_cell(threads: str | int, capacity: int, costs: Profiled, software: str) -> str:
+    """Return the throughput of VWAP on 16 CPUs; `threads`: of dynamic, or manual, or by hand."""
+    of_hand, dynamic = threads == "by hand", isinstance(threads, int)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "profile.json"
+        save_profile(file, vwap_by_hand() if of_hand else vwap_graph(), "", costs)
+        run = run_of(
+            "vwap",
+            {},
+            "dynamic" if dynamic else "manual",
+            machine="xeon",
+            cpus=16,
+            software=software,
+            events=MEDIUM,
+            profile=str(file),
+            **({"threads": threads, "queue_capacity": capacity} if dynamic else {}),
+        )
+        function = "vwap_by_hand" if of_hand else "vwap_graph"
+        run = replace(run, graph_file=f"{__file__}:{function}")
+        return throughput([run_once(replace(run, seed=seed)) for seed in SEEDS])
 
 
 def adaptation(software: str) -> Iterator[str]:
@@ -618,6 +625,34 @@ def utilised(
     return run_once(run)["samples"][-1]
 
 
+def gains(software: str) -> Iterator[str]:
+    """C-Stream's law over one thread in chains, by what a turn takes and by its thresholds."""
+    yield "| changed | busy operators | one thread | threads at the end | at the end | gain |"
+    yield "|---|---|---:|---|---:|---|"
+    for words, constants, low, high in (
+        ("nothing", {}, 0.9, 0.95),
+        ("a turn takes 100 µs", costing(software, "coroutine_turn", 100), 0.9, 0.95),
+        ("lower thresholds", {}, 0.7, 0.75),
+    ):
+        for operators, busy in ((1, 100), (2, 140)):
+            sizes = {"operators": operators, "busy": busy, "selectivity": 100}
+            alone = coroutines(software, "chain", sizes, 1, "random", constants)
+            ends = [
+                utilised("chain", sizes, "cstream", low, high, software, seed, constants)
+                for seed in SEEDS_OF_LAWS
+            ]
+            rates = [end["sink_tuples_per_s"] for end in ends]
+            base = fmean(each["sink_tuples_per_s"] for each in alone)
+            yield row(
+                words,
+                f"{operators} of {busy} µs",
+                throughput(alone),
+                listed([end["threads_active"] for end in ends]),
+                ranged([rate / 1000 for rate in rates], "{:,.1f}"),
+                ranged([rate / base for rate in rates], "{:.1f}"),
+            )
+
+
 def few(software: str) -> Iterator[str]:
     """Operators of cost 1 side by side, by threads and by what a tuple takes at the sink."""
     levels = (1, 2, 4, 8, 16)
@@ -702,6 +737,7 @@ def vwap_laws(software: str) -> Iterator[str]:
             ("all queues, IBM's", "dynamic", "streams"),
             ("IBM's", "multilevel", "streams"),
             ("as printed", "multilevel", "middleware19"),
+            ("Millrace's", "multilevel", "millrace"),
         ):
             cell = ("vwap", {}, model, law, 2, {}, software)
             ends = [placed(*cell, seed, cpus) for seed in SEEDS_OF_LAWS]
@@ -864,45 +900,33 @@ def printed_law(software: str) -> Iterator[str]:
 
 
 def oscillating(software: str) -> Iterator[str]:
-    """P17's law in cells of its Figure 11, from two threads on, by period and queues.
+    """P17's law in Figure 11's panel of Power8, side by side, by period and queues.
 
-    The end is the last third of 40 periods, with three seeds.
+    From two threads on; the end is the last third of 40 periods, with three seeds.
     """
-    yield "| machine | graph | cost | queues hold | period | levels at the end | changes |"
-    yield "|---|---|---:|---:|---:|---|---|"
-    for machine, graph, sizes in (
-        ("power8", "data-parallel", {"width": 1000, "cost": 100_000}),
-        ("power8", "mix", MIX_100),
-        ("xeon", "mix", MIX_100),
-    ):
-        for capacity, period_ms in ((8, 5), (8, 30), (64, 5), (64, 30), (64, 100)):
-            ends = []
-            for seed in SEEDS_OF_LAWS:
-                cell = (graph, sizes, machine, software, capacity, period_ms, 40, seed)
-                samples = law_samples(*cell, minimum=2)
-                levels = [each["threads_active"] for each in samples]
-                ends.append(levels[2 * len(levels) // 3 :])
-            yield row(
-                machine,
-                graph,
-                f"{sizes['cost']:,}",
-                str(capacity),
-                f"{period_ms} ms",
-                ", ".join(ranged(end, "{:d}") for end in ends),
-                listed([sum(one != other for one, other in pairwise(end)) for end in ends]),
-            )
+    yield "| queues hold | period | levels at the end | changes |"
+    yield "|---:|---:|---|---|"
+    sizes = {"width": 1000, "cost": 100_000}
+    for capacity, period_ms in ((8, 5), (8, 30), (64, 5), (64, 30), (64, 100)):
+        ends = []
+        for seed in SEEDS_OF_LAWS:
+            cell = ("data-parallel", sizes, "power8", software, capacity, period_ms, 40, seed)
+            levels = [each["threads_active"] for each in law_samples(*cell, minimum=2)]
+            ends.append(levels[2 * len(levels) // 3 :])
+        yield row(
+            str(capacity),
+            f"{period_ms} ms",
+            ", ".join(ranged(end, "{:d}") for end in ends),
+            listed([sum(one != other for one, other in pairwise(end)) for end in ends]),
+        )
 
 
 def most_threads(software: str) -> Iterator[str]:
-    """Two graphs of P17's Figure 11 on Power8 by threads, by the length of queues."""
+    """P17's mix of 1,000 operators at 1,000 FLOP on Power8 by threads, with queues of 8."""
     levels = (64, 96, 128, 144, 160, 184)
-    yield from table_of("graph", "queues hold", levels)
-    for graph, sizes in (("mix", MIX_100), ("data-parallel", {"width": 1000, "cost": 100_000})):
-        for capacity in (8, 64):
-            arms = [
-                fixed(graph, sizes, "power8", software, level, capacity, LONG) for level in levels
-            ]
-            yield row(graph, f"{capacity:,}", *map(throughput, arms))
+    yield from table_of("queues hold", levels)
+    arms = [fixed("mix", MIX_100, "power8", software, level, 8, LONG) for level in levels]
+    yield row("8", *map(throughput, arms))
 
 
 def shared_cores(software: str) -> Iterator[str]:
@@ -1117,6 +1141,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "printed-law": (printed_law, "streams-4.2"),
     "oscillating": (oscillating, "streams-4.2"),
     "most-threads": (most_threads, "streams-4.2"),
+    "gains": (gains, "millrace"),
     "noise": (noise, "streams-4.2"),
     "bursts": (bursts, "streams-4.2"),
 }
