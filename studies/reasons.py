@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import log, nan, sqrt
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ from typing import Any
 import topologies
 from harness.graph import Graph
 from harness.machines.machine import load_machine
-from harness.measurement.profiling import profile, save_profile
+from harness.measurement.profiling import Profiled, profile, save_profile
 from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 from studies import sink_lock
@@ -69,6 +70,19 @@ TRACES = (
     ("power8", "mix", MIX_100),
 )
 """Cells of P17's Figure 11."""
+
+LAW_WORDS = {"streams": "IBM's", "pldi17": "as printed"}
+KEPT_LAWS = (
+    ("xeon", "pipeline", {"operators": 200, "cost": 1000}, "", "streams", 64, 50, (160, 176)),
+    ("power8", "pipeline", PIPELINE_200, "", "streams", 64, 20, (160, 184)),
+    ("xeon", "data-parallel", SIDE_BY_SIDE, "", "streams", 16, 20, (48, 64)),
+    ("power8", "data-parallel", SIDE_BY_SIDE | {"cost": 1}, "", "streams", 16, 20, (4, 8)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "", "streams", 64, 20, (48, 64)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "", "pldi17", 64, 20, (16, 64)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "p17-printed", "pldi17", 64, 20, (16, 64)),
+    ("xeon", "mix", MIX_10 | {"cost": 1000}, "p17-printed", "streams", 64, 20, (16, 64)),
+)
+"""Machines, graphs, sizes, costs, laws, lengths of queues, periods [ms] and fixed levels."""
 
 REFERENCE_OVER_CSTREAM = {"cstream": 0.66, "millrace": 0.242}
 """Time of a step on the core that a software's costs are given for, over that on C-Stream's machine
@@ -402,21 +416,17 @@ def sink_law(software: str) -> Iterator[str]:
 
 
 def placing(software: str) -> Iterator[str]:
-    """M19's graphs of equal operators under three laws, by period and sensitivity."""
+    """M19's bushy graph under three laws, by period and sensitivity."""
     yield "| graph | cost | law | period | throughput at the end | threads | queues |"
     yield "|---|---:|---|---:|---|---|---|"
-    bushy, line = {"payload": 1024}, {"operators": 100, "payload": 1024}
-    for graph, sizes in (
-        ("bushy", bushy | {"cost": 1}),
-        ("bushy", bushy | {"cost": 100}),
-        ("pipeline", line | {"cost": 100}),
-    ):
+    bushy = {"payload": 1024}
+    for graph, sizes in (("bushy", bushy | {"cost": 1}), ("bushy", bushy | {"cost": 100})):
         for words, model, law, period_ms, settings in (
-            ("all queues, IBM's", "dynamic", "streams", 20, {}),
-            ("IBM's", "multilevel", "streams", 20, {}),
-            ("as printed", "multilevel", "middleware19", 20, {}),
-            ("as printed", "multilevel", "middleware19", 5, {}),
-            ("as printed, s = 0", "multilevel", "middleware19", 20, {"sensitivity": 0.0}),
+            ("all queues, IBM's", "dynamic", "streams", 10, {}),
+            ("IBM's", "multilevel", "streams", 10, {}),
+            ("as printed", "multilevel", "middleware19", 10, {}),
+            ("as printed", "multilevel", "middleware19", 40, {}),
+            ("as printed, s = 0", "multilevel", "middleware19", 10, {"sensitivity": 0.0}),
         ):
             ends = [
                 placed(graph, sizes, model, law, period_ms, settings, software, seed)
@@ -457,7 +467,7 @@ def placed(
         machine="xeon",
         cpus=cpus,
         software=software,
-        queue_capacity=64,
+        queue_capacity=8,
         duration_s=0.1 * period_ms,
         period_s=period_ms / 1000,
         warmup=0.0,
@@ -481,8 +491,12 @@ def vwap_by_hand() -> Graph:
 
 def vwap(software: str) -> Iterator[str]:
     """VWAP on 16 CPUs by the cost of its parser, the source's included, with a profile of today."""
-    yield "| parser and source cost | manual | by hand | 2 threads | 4 threads | 8 threads |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    levels = (2, 4, 8)
+    yield (
+        "| parser and source cost | manual | by hand | queues hold | 2 threads | 4 threads "
+        "| 8 threads |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|"
     found = profile(vwap_graph())
     names = list(vwap_graph().operators)
     for words, factor in (("as profiled", 1.0), ("half", 0.5), ("a quarter", 0.25)):
@@ -490,30 +504,33 @@ def vwap(software: str) -> Iterator[str]:
             cost * (factor if name in ("parse", "lines") else 1.0)
             for name, cost in zip(names, found.cost_ns, strict=True)
         ]
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "profile.json"
-            cells = []
-            for threads in ("manual", "by hand", 2, 4, 8):
-                of_hand = threads == "by hand"
-                graph = vwap_by_hand() if of_hand else vwap_graph()
-                changed = replace(found, cost_ns=tuple(costs))
-                save_profile(file, graph, "", changed)
-                dynamic = isinstance(threads, int)
-                run = run_of(
-                    "vwap",
-                    {},
-                    "dynamic" if dynamic else "manual",
-                    machine="xeon",
-                    cpus=16,
-                    software=software,
-                    events=MEDIUM,
-                    profile=str(file),
-                    **({"threads": threads, "queue_capacity": 64} if dynamic else {}),
-                )
-                function = "vwap_by_hand" if of_hand else "vwap_graph"
-                run = replace(run, graph_file=f"{__file__}:{function}")
-                cells.append(throughput([run_once(replace(run, seed=seed)) for seed in SEEDS]))
-        yield row(words, *cells)
+        changed = replace(found, cost_ns=tuple(costs))
+        alone = [vwap_cell(each, 0, changed, software) for each in ("manual", "by hand")]
+        for capacity in (8, 64):
+            cells = [vwap_cell(each, capacity, changed, software) for each in levels]
+            yield row(words, *alone, str(capacity), *cells)
+
+
+def vwap_cell(threads: str | int, capacity: int, costs: Profiled, software: str) -> str:
+    """Return the throughput of VWAP on 16 CPUs; `threads`: of dynamic, or manual, or by hand."""
+    of_hand, dynamic = threads == "by hand", isinstance(threads, int)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "profile.json"
+        save_profile(file, vwap_by_hand() if of_hand else vwap_graph(), "", costs)
+        run = run_of(
+            "vwap",
+            {},
+            "dynamic" if dynamic else "manual",
+            machine="xeon",
+            cpus=16,
+            software=software,
+            events=MEDIUM,
+            profile=str(file),
+            **({"threads": threads, "queue_capacity": capacity} if dynamic else {}),
+        )
+        function = "vwap_by_hand" if of_hand else "vwap_graph"
+        run = replace(run, graph_file=f"{__file__}:{function}")
+        return throughput([run_once(replace(run, seed=seed)) for seed in SEEDS])
 
 
 def adaptation(software: str) -> Iterator[str]:
@@ -608,6 +625,34 @@ def utilised(
     return run_once(run)["samples"][-1]
 
 
+def gains(software: str) -> Iterator[str]:
+    """C-Stream's law over one thread in chains, by what a turn takes and by its thresholds."""
+    yield "| changed | busy operators | one thread | threads at the end | at the end | gain |"
+    yield "|---|---|---:|---|---:|---|"
+    for words, constants, low, high in (
+        ("nothing", {}, 0.9, 0.95),
+        ("a turn takes 100 µs", costing(software, "coroutine_turn", 100), 0.9, 0.95),
+        ("lower thresholds", {}, 0.7, 0.75),
+    ):
+        for operators, busy in ((1, 100), (2, 140)):
+            sizes = {"operators": operators, "busy": busy, "selectivity": 100}
+            alone = coroutines(software, "chain", sizes, 1, "random", constants)
+            ends = [
+                utilised("chain", sizes, "cstream", low, high, software, seed, constants)
+                for seed in SEEDS_OF_LAWS
+            ]
+            rates = [end["sink_tuples_per_s"] for end in ends]
+            base = fmean(each["sink_tuples_per_s"] for each in alone)
+            yield row(
+                words,
+                f"{operators} of {busy} µs",
+                throughput(alone),
+                listed([end["threads_active"] for end in ends]),
+                ranged([rate / 1000 for rate in rates], "{:,.1f}"),
+                ranged([rate / base for rate in rates], "{:.1f}"),
+            )
+
+
 def few(software: str) -> Iterator[str]:
     """Operators of cost 1 side by side, by threads and by what a tuple takes at the sink."""
     levels = (1, 2, 4, 8, 16)
@@ -684,7 +729,7 @@ def pipelines(software: str) -> Iterator[str]:
 
 
 def vwap_laws(software: str) -> Iterator[str]:
-    """VWAP by law, in periods of 4 ms, over the last third of 100."""
+    """VWAP by law, in periods of 2 ms, over the last third of 100."""
     yield "| CPUs | law | throughput at the end | threads | queues |"
     yield "|---:|---|---|---|---|"
     for cpus in (4, 16, 88):
@@ -692,8 +737,9 @@ def vwap_laws(software: str) -> Iterator[str]:
             ("all queues, IBM's", "dynamic", "streams"),
             ("IBM's", "multilevel", "streams"),
             ("as printed", "multilevel", "middleware19"),
+            ("Millrace's", "multilevel", "millrace"),
         ):
-            cell = ("vwap", {}, model, law, 4, {}, software)
+            cell = ("vwap", {}, model, law, 2, {}, software)
             ends = [placed(*cell, seed, cpus) for seed in SEEDS_OF_LAWS]
             yield row(
                 str(cpus),
@@ -805,6 +851,260 @@ def latencies(software: str) -> Iterator[str]:
             yield row(graph, f"{capacity:,}", *map(latency, runs))
 
 
+def coming_back(software: str) -> Iterator[str]:
+    """P17's laws in cells of the kept quick study, from two threads on, and their levels at once.
+
+    The costs are those of `software`, but one row has P17's scheduler as printed.
+    """
+    yield (
+        "| machine | graph | cost | law | highest level | level at the end | throughput at the end "
+        "| other levels at once |"
+    )
+    yield "|---|---|---:|---|---|---|---|---|"
+    for machine, graph, sizes, costs, law, capacity, period_ms, levels in KEPT_LAWS:
+        cell = (graph, sizes, machine, costs or software, capacity, period_ms, 24)
+        ends = [adapted(*cell, seed, law=law, minimum=2) for seed in SEEDS]
+        at_once = [
+            fixed(graph, sizes, machine, costs or software, level, capacity, MEDIUM)
+            for level in levels
+        ]
+        pairs = zip(levels, map(throughput, at_once), strict=True)
+        yield row(
+            machine,
+            graph,
+            f"{sizes['cost']:,}",
+            " of ".join(filter(None, (LAW_WORDS[law], costs))),
+            listed([end.highest for end in ends]),
+            listed([end.level for end in ends]),
+            ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            "; ".join(f"{level}: {words}" for level, words in pairs),
+        )
+
+
+def printed_law(software: str) -> Iterator[str]:
+    """P17's law as printed in its mix at 1,000 FLOP on the Xeon, by the number of periods."""
+    yield "| costs | periods | highest level | level at the end | throughput at the end |"
+    yield "|---|---:|---|---|---|"
+    sizes = MIX_10 | {"cost": 1000}
+    for costs in (software, "p17-printed"):
+        for periods in (24, 100, 300):
+            cell = ("mix", sizes, "xeon", costs, 64, 20, periods)
+            ends = [adapted(*cell, seed, law="pldi17", minimum=2) for seed in SEEDS]
+            yield row(
+                costs,
+                str(periods),
+                listed([end.highest for end in ends]),
+                listed([end.level for end in ends]),
+                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            )
+
+
+def oscillating(software: str) -> Iterator[str]:
+    """P17's law in Figure 11's panel of Power8, side by side, by period and queues.
+
+    From two threads on; the end is the last third of 40 periods, with three seeds.
+    """
+    yield "| queues hold | period | levels at the end | changes |"
+    yield "|---:|---:|---|---|"
+    sizes = {"width": 1000, "cost": 100_000}
+    for capacity, period_ms in ((8, 5), (8, 30), (64, 5), (64, 30), (64, 100)):
+        ends = []
+        for seed in SEEDS_OF_LAWS:
+            cell = ("data-parallel", sizes, "power8", software, capacity, period_ms, 40, seed)
+            levels = [each["threads_active"] for each in law_samples(*cell, minimum=2)]
+            ends.append(levels[2 * len(levels) // 3 :])
+        yield row(
+            str(capacity),
+            f"{period_ms} ms",
+            ", ".join(ranged(end, "{:d}") for end in ends),
+            listed([sum(one != other for one, other in pairwise(end)) for end in ends]),
+        )
+
+
+def most_threads(software: str) -> Iterator[str]:
+    """P17's mix of 1,000 operators at 1,000 FLOP on Power8 by threads, with queues of 8."""
+    levels = (64, 96, 128, 144, 160, 184)
+    yield from table_of("queues hold", levels)
+    arms = [fixed("mix", MIX_100, "power8", software, level, 8, LONG) for level in levels]
+    yield row("8", *map(throughput, arms))
+
+
+def shared_cores(software: str) -> Iterator[str]:
+    """P17's mix of depth 10 on the Xeon by threads, and if threads of a core share nothing."""
+    levels = (48, 64, 80, 96, 128, 176)
+    yield from table_of("cost", "hardware threads", levels)
+    for cost in (1, 100):
+        for words, constants in (("as estimated", {}), ("as fast as cores", free_smt("xeon"))):
+            sizes = MIX_10 | {"cost": cost}
+            arms = [
+                fixed("mix", sizes, "xeon", software, level, 64, MEDIUM, constants=constants)
+                for level in levels
+            ]
+            yield row(f"{cost:,}", words, *map(throughput, arms))
+
+
+def trees(software: str) -> Iterator[str]:
+    """Throughput of C-Stream's trees under random with more threads, by what turns take."""
+    levels = (4, 8, 10, 12)
+    yield from table_of("graph", "changed", levels)
+    for graph in ("tree", "reverse-tree"):
+        for words, constants in (
+            ("nothing", {}),
+            ("a turn takes 10 µs", costing(software, "coroutine_turn", 10)),
+            ("a turn takes 100 µs", costing(software, "coroutine_turn", 100)),
+            ("a merge takes 15 µs", costing(software, "merge_tuple", 15)),
+        ):
+            runs = [coroutines(software, graph, TREE, each, "random", constants) for each in levels]
+            yield row(graph, words, *map(throughput, runs))
+
+
+def shares(software: str) -> Iterator[str]:
+    """M19's pipeline of 100 operators by CPUs and cost: queues by hand, and laws; queues of 8."""
+    arms = (
+        ("IBM's, 20 % queued", "dynamic", "streams", {"queued": "20%"}),
+        ("IBM's, 50 % queued", "dynamic", "streams", {"queued": "50%"}),
+        ("IBM's, all queued", "dynamic", "streams", {}),
+        ("multilevel, IBM's", "multilevel", "streams", {}),
+        ("multilevel, as printed", "multilevel", "middleware19", {}),
+        (
+            "multilevel, as printed, s = 0",
+            "multilevel",
+            "middleware19",
+            {"law_settings": (("sensitivity", 0.0),)},
+        ),
+    )
+    yield "| CPUs | cost | law | throughput at the end | threads | queues |"
+    yield "|---:|---:|---|---|---|---|"
+    for cpus, cost in ((16, 100), (88, 100), (88, 1)):
+        for words, model, law, options in arms:
+            lasts, rates = [], []
+            for seed in SEEDS_OF_LAWS:
+                run = run_of(
+                    "pipeline",
+                    {"operators": 100, "cost": cost, "payload": 1024},
+                    model,
+                    elastic=True,
+                    law=law,
+                    minimum=2,
+                    maximum=cpus,
+                    machine="xeon",
+                    cpus=cpus,
+                    software=software,
+                    queue_capacity=8,
+                    duration_s=0.6,
+                    period_s=0.01,
+                    warmup=0.0,
+                    seed=seed,
+                    **options,
+                )
+                samples = run_once(run)["samples"]
+                end = samples[2 * len(samples) // 3 :]
+                rates.append(fmean(each["sink_tuples_per_s"] for each in end) / 1000)
+                lasts.append(samples[-1])
+            yield row(
+                str(cpus),
+                f"{cost:,}",
+                words,
+                listed([round(rate) for rate in rates]),
+                listed([last["threads_active"] for last in lasts]),
+                listed([last["queued_ports"] for last in lasts]),
+            )
+
+
+def balanced(
+    parameters: Mapping[str, Any], software: str, periods: int, period_ms: int, seed: int
+) -> tuple[list[int], list[float]]:
+    """Return ports and throughput of ElasticLoadBalance on 16 CPUs by period."""
+    run = run_of(
+        "load-balance",
+        {"workers": 32, "buffer": 100, "period": period_ms} | dict(parameters),
+        "manual",
+        machine="xeon",
+        cpus=16,
+        software=software,
+        duration_s=periods * period_ms / 1000,
+        period_s=period_ms / 1000,
+        warmup=0.0,
+        seed=seed,
+    )
+    samples = [each for each in run_once(run)["samples"] if each["balancers"]]
+    levels = [each["balancers"][0]["active"] for each in samples]
+    return levels, [each["sink_tuples_per_s"] for each in samples]
+
+
+def noise(software: str) -> Iterator[str]:
+    """Noise and throughput of ElasticLoadBalance with cheap tuples by period and tolerance.
+
+    Noise is how far throughput differs from period to period at one level, as a share.
+    """
+    yield "| period | buffers hold | tolerance | noise | changes | throughput at the end |"
+    yield "|---:|---:|---:|---|---|---|"
+    for period_ms, buffer, tolerance in (
+        (1, 100, 5),
+        (2, 100, 5),
+        (2, 100, 20),
+        (2, 100, 50),
+        (2, 2000, 5),
+        (20, 100, 5),
+    ):
+        found: list[tuple[float, float, float]] = []
+        for seed in SEEDS_OF_LAWS:
+            sizes = {"cost": 1, "buffer": buffer, "tolerance": tolerance}
+            levels, rates = balanced(sizes, software, 120, period_ms, seed)
+            steps = [
+                log(after / before)
+                for before, after, one, other in zip(
+                    rates, rates[1:], levels, levels[1:], strict=False
+                )
+                if one == other and before and after
+            ]
+            start = 2 * len(levels) // 3
+            end = levels[start:]
+            found.append(
+                (
+                    sqrt(fmean(step**2 for step in steps) / 2) if steps else nan,
+                    fmean(one != other for one, other in pairwise(end)),
+                    fmean(rates[start:]) / 1000,
+                )
+            )
+        spread, changes, ends = zip(*found, strict=True)
+        yield row(
+            f"{period_ms} ms",
+            f"{buffer:,}",
+            f"{tolerance} %",
+            ranged(spread, "{:.3f}"),
+            ranged(changes, "{:.2f}"),
+            ranged(ends, "{:,.0f}"),
+        )
+
+
+def bursts(software: str) -> Iterator[str]:
+    """Ports of ElasticLoadBalance after bursts of expensive tuples, by tolerance and buffers."""
+    cycle = 1_000_000
+    yield "| buffers hold | tolerance | highest level | last level before the next burst |"
+    yield "|---:|---:|---|---|"
+    for buffer, tolerance in ((100, 5), (100, 1), (100, 20), (2000, 5)):
+        highest, last = [], []
+        for seed in SEEDS_OF_LAWS:
+            sizes = {
+                "load": "bursty-cost",
+                "cost": 10_000,
+                "cycle": cycle,
+                "buffer": buffer,
+                "tolerance": tolerance,
+            }
+            levels, rates = balanced(sizes, software, 600, 2, seed)
+            sent = list(accumulate(rate * 0.002 for rate in rates))
+            within = [
+                level
+                for level, count in zip(levels, sent, strict=True)
+                if 0.3 * cycle <= count < 1.3 * cycle
+            ]
+            highest.append(max(within))
+            last.append(within[-1])
+        yield row(f"{buffer:,}", f"{tolerance} %", listed(highest), listed(last))
+
+
 EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "merge": (merge, "cstream"),
     "turns": (turns, "cstream"),
@@ -834,6 +1134,16 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "width": (width, "millrace"),
     "kernel": (kernel, "streams-4.2"),
     "latencies": (latencies, "millrace"),
+    "coming-back": (coming_back, "streams-4.2"),
+    "shared-cores": (shared_cores, "streams-4.2"),
+    "trees": (trees, "millrace"),
+    "shares": (shares, "streams-4.2"),
+    "printed-law": (printed_law, "streams-4.2"),
+    "oscillating": (oscillating, "streams-4.2"),
+    "most-threads": (most_threads, "streams-4.2"),
+    "gains": (gains, "millrace"),
+    "noise": (noise, "streams-4.2"),
+    "bursts": (bursts, "streams-4.2"),
 }
 """Experiments with the software whose costs they have unless another is asked for."""
 
@@ -860,6 +1170,8 @@ def law_samples(
     periods: int,
     seed: int,
     constants: Mapping[str, float] | None = None,
+    law: str = "streams",
+    minimum: int = 1,
 ) -> list[dict[str, Any]]:
     """Return the samples of an elastic run, one a period, from its beginning."""
     run = run_of(
@@ -867,7 +1179,8 @@ def law_samples(
         sizes,
         "dynamic",
         elastic=True,
-        law="streams",
+        law=law,
+        minimum=minimum,
         machine=machine,
         software=software,
         queue_capacity=capacity,
@@ -880,9 +1193,9 @@ def law_samples(
     return run_once(run)["samples"]
 
 
-def adapted(*cell: Any) -> End:
+def adapted(*cell: Any, **options: Any) -> End:
     """Return the end of an elastic run; arguments as those of `law_samples`."""
-    samples = law_samples(*cell)
+    samples = law_samples(*cell, **options)
     levels = [sample["threads_active"] for sample in samples]
     start = 2 * len(levels) // 3
     return End(

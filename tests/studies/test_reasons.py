@@ -64,6 +64,32 @@ def test_a_law_is_run_in_the_cell_that_is_asked_for(monkeypatch):
     assert (run.model.law, run.constants) == ("streams", {"cost.lock": 99.0})
 
 
+def test_a_law_as_printed_is_run_from_where_it_is_asked_to_begin(monkeypatch):
+    seen = []
+    sample = {"threads_active": 3, "sink_tuples_per_s": 10.0}
+    monkeypatch.setattr(
+        reasons, "run_once", lambda run: seen.append(run) or {"samples": [sample] * 3}
+    )
+    cell = ("mix", {"width": 2, "depth": 2, "cost": 1}, "xeon", "p17-printed", 64, 20, 24, 0)
+    reasons.adapted(*cell, law="pldi17", minimum=2)
+    assert [(run.model.law, run.model.minimum) for run in seen] == [("pldi17", 2)]
+
+
+def test_a_level_after_a_burst_is_the_last_before_the_next_one(monkeypatch):
+    # a period passes 200,000 tuples: the burst begins in the second, the next one in the seventh
+    levels = [1, 4, 8, 6, 5, 3, 9, 9]
+    monkeypatch.setattr(reasons, "balanced", lambda *_: (levels, [1e8] * len(levels)))
+    rows = list(reasons.bursts("streams-4.2"))
+    assert rows[2] == "| 100 | 5 % | 8, 8, 8 | 3, 3, 3 |"
+
+
+def test_noise_is_counted_at_one_level_only(monkeypatch):
+    levels, rates = [1, 1, 2, 2], [100.0, 100.0, 300.0, 300.0]
+    monkeypatch.setattr(reasons, "balanced", lambda *_: (levels, rates))
+    rows = list(reasons.noise("streams-4.2"))
+    assert rows[2].startswith("| 1 ms | 100 | 5 % | 0.000 |")
+
+
 def test_a_cell_with_another_sink_has_its_constants_and_seeds(monkeypatch):
     seen = []
     record = {"settled": True, "sink_tuples_per_s": 1000.0}
