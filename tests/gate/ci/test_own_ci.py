@@ -100,7 +100,8 @@ def test_what_fails_before_the_gate_ends_it(project, fails):
     git(project, "tag", "v1")
     code, _, called = run(project)
     assert code == 1
-    assert called == BEFORE[: BEFORE.index(fails) + 1]
+    again = [fails] if fails == "make peers" else []  # a registry may fail for a moment
+    assert called == BEFORE[: BEFORE.index(fails) + 1] + again
 
 
 def test_a_release_passes_the_tests_of_the_peers_too():
