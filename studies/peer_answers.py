@@ -108,9 +108,10 @@ def answers(table: pd.DataFrame) -> str:
     promises = promised(PAGE.read_text(encoding="utf-8"))
     parts = [
         "# Which runtime in which situation",
-        "Made by `python -m studies.peer_answers`, whose help says how to read it. Latency at full "
-        "speed is that of full queues. Our operators are built in, so that our lines are those of "
-        f"the wiring alone. {_measured_by(table)}",
+        "Made by `python -m studies.peer_answers`; its help says how to read it.",
+        "Latency at full speed is that of full queues. Our operators are built in, so our lines of "
+        "code are those of the wiring.",
+        _measured_by(table),
         _alone(table),
     ]
     for number, situation in enumerate(SITUATIONS, start=1):

@@ -257,9 +257,7 @@ def periods(software: str) -> Iterator[str]:
                 f"{sizes['cost']:,}",
                 str(capacity),
                 f"{period_ms} ms",
-                listed([end.highest for end in ends]),
-                listed([end.level for end in ends]),
-                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+                *columns(ends),
             )
 
 
@@ -406,13 +404,7 @@ def sink_law(software: str) -> Iterator[str]:
         ):
             cell = ("data-parallel", SIDE_BY_SIDE, machine, software, 64, 50, 40)
             ends = [adapted(*cell, seed, constants) for seed in SEEDS_OF_LAWS]
-            yield row(
-                machine,
-                words,
-                listed([end.highest for end in ends]),
-                listed([end.level for end in ends]),
-                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
-            )
+            yield row(machine, words, *columns(ends))
 
 
 def placing(software: str) -> Iterator[str]:
@@ -705,11 +697,7 @@ def siblings_law(software: str) -> Iterator[str]:
     constants = dict.fromkeys(free_smt("xeon"), 1.0)
     cell = ("mix", MIX_100, "xeon", software, 64, 15, 40)
     ends = [adapted(*cell, seed, constants) for seed in SEEDS]
-    yield row(
-        listed([end.highest for end in ends]),
-        listed([end.level for end in ends]),
-        ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
-    )
+    yield row(*columns(ends))
 
 
 def pipelines(software: str) -> Iterator[str]:
@@ -874,9 +862,7 @@ def coming_back(software: str) -> Iterator[str]:
             graph,
             f"{sizes['cost']:,}",
             " of ".join(filter(None, (LAW_WORDS[law], costs))),
-            listed([end.highest for end in ends]),
-            listed([end.level for end in ends]),
-            ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+            *columns(ends),
             "; ".join(f"{level}: {words}" for level, words in pairs),
         )
 
@@ -890,13 +876,7 @@ def printed_law(software: str) -> Iterator[str]:
         for periods in (24, 100, 300):
             cell = ("mix", sizes, "xeon", costs, 64, 20, periods)
             ends = [adapted(*cell, seed, law="pldi17", minimum=2) for seed in SEEDS]
-            yield row(
-                costs,
-                str(periods),
-                listed([end.highest for end in ends]),
-                listed([end.level for end in ends]),
-                ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
-            )
+            yield row(costs, str(periods), *columns(ends))
 
 
 def oscillating(software: str) -> Iterator[str]:
@@ -1304,6 +1284,15 @@ def latency(records: Sequence[Mapping[str, Any]]) -> str:
 def listed(values: Sequence[int]) -> str:
     """Return numbers, one for each seed."""
     return ", ".join(f"{value:,}" for value in values)
+
+
+def columns(ends: Sequence[End]) -> tuple[str, str, str]:
+    """Return the highest levels, the levels at the end, and the throughputs [k tuples/s]."""
+    return (
+        listed([end.highest for end in ends]),
+        listed([end.level for end in ends]),
+        ranged([end.rate / 1000 for end in ends], "{:,.0f}"),
+    )
 
 
 def ranged(values: Sequence[float], form: str) -> str:
