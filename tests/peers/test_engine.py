@@ -7,7 +7,9 @@ import pytest
 import harness.peers.engine as engine
 from harness.errors import RunFailed
 from harness.graph import Graph
+from harness.measurement.spec import run_of
 from harness.peers import find_peer
+from harness.peers.measure import measure_peer
 
 
 @pytest.mark.parametrize(("rate", "sharp"), [(None, False), (500.0, True)])
@@ -24,3 +26,22 @@ def test_a_program_sleeps_exactly_if_a_source_has_a_rate(monkeypatch, rate, shar
     with pytest.raises(RunFailed, match="not started"):
         engine.PeerEngine(graph, find_peer("asyncio"), [], None, None).start()
     assert found == [sharp]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("queue_capacity", [None, 16])
+def test_a_loop_of_two_tasks_lets_the_thread_that_answers_run(monkeypatch, queue_capacity):
+    monkeypatch.setattr(engine, "ANSWER_S", 5.0)
+    label = find_peer("asyncio").label
+    record = measure_peer(
+        run_of(
+            "pipeline",
+            {"operators": 0, "payload": 4096},
+            "asyncio",
+            peer=label,
+            duration_s=1.0,
+            warmup=0.0,
+            queue_capacity=queue_capacity,
+        )
+    )
+    assert record["error"] is None and record["correct"]

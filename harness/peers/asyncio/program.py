@@ -28,6 +28,7 @@ CALIBRATION_FLOP = 200_000
 BUCKETS = 592  # of the latency histogram: exact below 16 ns, then 16 to each power of two
 MASK = 2**64 - 1
 FACTOR = float("1")
+SWITCH_S = 1e-5  # how long a thread that has Python's lock keeps it from one that waits
 
 
 @dataclass
@@ -396,6 +397,10 @@ def totals(run: AsyncRun) -> dict:
 
 
 def main() -> None:
+    # With few tasks a turn of the loop takes less than Python's default, 5 ms. At its end the loop
+    # gives up the lock and takes it again before the thread that reads below is awake. That thread
+    # asks for the lock only if none was given up for so long, so it could wait for minutes.
+    sys.setswitchinterval(SWITCH_S)
     run = read_plan(sys.argv[1])
     graph = threading.Thread(target=lambda: asyncio.run(execute(run)), daemon=True)
     answer("ready", {"threads": 1, "capacity": run.capacity})
