@@ -36,13 +36,22 @@ from harness.files.closure import ROOT
 from harness.measurement.finals import FINALISTS
 from harness.measurement.interval import FEWEST_FOR_INTERVAL
 from harness.plots import means
-from harness.plots.peer_rates import is_of_few_runs, overlap, sustained, with_latency
+from harness.plots.draw import read_table
+from harness.plots.peer_rates import (
+    QUANTILES,
+    RANGES,
+    is_of_few_runs,
+    overlap,
+    sustained,
+    with_latency,
+)
 
 PAGE = ROOT / "docs/how-to/peers.md"
 PEERS = ROOT / "harness/peers"
 IN_C = re.compile(r"//|/\*|\*/|\*( |$)")  # begins a line that is a comment
 EXPERIMENTS = ("peers", "peer_rates")
-TABLES = ("throughput", "latency")
+TABLES = {"throughput": ("final", "rate", "peer"), "latency": (*QUANTILES, *RANGES)}
+"""Tables that are read, and columns that older ones lack."""
 DEFAULT_PAYLOAD = 128  # bytes, as in most cells
 
 
@@ -341,17 +350,34 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
 
 
 def tables_of(folder: Path) -> pd.DataFrame:
-    """Return the rows of all experiments that are made. Raises UserError if none is."""
+    """Return the rows of all experiments that are made. Raises UserError if none is, or if a table
+    cannot be read or lacks a column.
+    """
     parts = [
-        with_latency({name: pd.read_parquet(path / f"{name}.parquet") for name in TABLES})
-        for path in (folder / experiment for experiment in EXPERIMENTS)
-        if all((path / f"{name}.parquet").exists() for name in TABLES)
+        with_latency({name: _table(folder, experiment, name) for name in TABLES})
+        for experiment in EXPERIMENTS
+        if all((folder / experiment / f"{name}.parquet").exists() for name in TABLES)
     ]
     if not parts:
         raise UserError(
             f"{folder}: has no tables of {' and '.join(EXPERIMENTS)}; make figures makes them"
         )
     return pd.concat(parts, ignore_index=True)
+
+
+def _table(folder: Path, experiment: str, name: str) -> pd.DataFrame:
+    """Return a table of an experiment. Raises UserError if it cannot be read, or was made by a
+    version that wrote fewer columns.
+    """
+    table = read_table(folder / experiment, name, experiment)
+    missing = [column for column in TABLES[name] if column not in table]
+    if missing:
+        path = folder / experiment / f"{name}.parquet"
+        raise UserError(
+            f"--tables: {path} has no column {', '.join(missing)}; `millrace aggregate` makes it "
+            "anew from the records"
+        )
+    return table
 
 
 def main(words: Sequence[str] | None = None) -> int:

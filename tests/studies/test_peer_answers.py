@@ -147,3 +147,20 @@ def test_without_tables_the_command_says_so_in_one_line(tmp_path, capsys):
     with pytest.raises(SystemExit):
         peer_answers.main(["--tables", str(tmp_path)])
     assert "has no tables of peers and peer_rates" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", ["a column", "bytes"])
+def test_a_table_that_is_older_or_damaged_is_named_in_one_line(tmp_path, capsys, damage):
+    made, latencies = rows_at(0, "peers", {"manual": 1e6}, {"manual": 2e6})
+    (tmp_path / "peers").mkdir()
+    frame(made).to_parquet(tmp_path / "peers/throughput.parquet")
+    path = tmp_path / "peers/latency.parquet"
+    table = frame(latencies)
+    table.drop(columns="p99_least" if damage == "a column" else []).to_parquet(path)
+    if damage == "bytes":
+        path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(SystemExit):
+        peer_answers.main(["--tables", str(tmp_path)])
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert str(path) in error
+    assert ("has no column p99_least" if damage == "a column" else "cannot be read") in error
