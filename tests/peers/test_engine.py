@@ -29,8 +29,7 @@ def test_a_program_sleeps_exactly_if_a_source_has_a_rate(monkeypatch, rate, shar
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("queue_capacity", [None, 16])
-def test_a_loop_of_two_tasks_lets_the_thread_that_answers_run(monkeypatch, queue_capacity):
+def test_a_loop_of_two_tasks_lets_the_thread_that_answers_run(monkeypatch):
     monkeypatch.setattr(engine, "ANSWER_S", 5.0)
     label = find_peer("asyncio").label
     record = measure_peer(
@@ -41,7 +40,6 @@ def test_a_loop_of_two_tasks_lets_the_thread_that_answers_run(monkeypatch, queue
             peer=label,
             duration_s=1.0,
             warmup=0.0,
-            queue_capacity=queue_capacity,
         )
     )
     assert record["error"] is None and record["correct"]

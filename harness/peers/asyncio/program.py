@@ -28,7 +28,7 @@ CALIBRATION_FLOP = 200_000
 BUCKETS = 592  # of the latency histogram: exact below 16 ns, then 16 to each power of two
 MASK = 2**64 - 1
 FACTOR = float("1")
-SWITCH_S = 1e-5  # how long a thread that has Python's lock keeps it from one that waits
+SWITCH_S = 1e-5  # after so long a thread that waits for Python's lock asks for it
 
 
 @dataclass
@@ -397,9 +397,9 @@ def totals(run: AsyncRun) -> dict:
 
 
 def main() -> None:
-    # With few tasks a turn of the loop takes less than Python's default, 5 ms. At its end the loop
-    # gives up the lock and takes it again before the thread that reads below is awake. That thread
-    # asks for the lock only if none was given up for so long, so it could wait for minutes.
+    # This thread answers; another runs the loop. At the end of each turn the loop gives up Python's
+    # lock, and takes it again before this thread is awake. Each time this thread begins to wait
+    # anew. By default it asks for the lock after 5 ms, but turns of few tasks are shorter.
     sys.setswitchinterval(SWITCH_S)
     run = read_plan(sys.argv[1])
     graph = threading.Thread(target=lambda: asyncio.run(execute(run)), daemon=True)
