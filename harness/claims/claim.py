@@ -18,6 +18,7 @@ from harness.claims.predicates import PREDICATES, AllOf, Provided, Within
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean, dotted, read_checked, wrong
+from harness.machines.machine import LOCAL
 
 CPUS = {"16-core": 16, "4-core": 4}
 """Machines that a paper names by their number of logical CPUs only: any machine with as many
@@ -173,14 +174,25 @@ def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[s
         assert isinstance(condition, Within)
         check = Provided(check, condition)
     options = {key: entry[key] for key in ("elsewhere", "needs_cpus") if key in entry}
-    reasons = {}
-    for index, each in enumerate(entry.get("reasons", ())):
-        if each["machine"] not in entry["machines"]:
-            spot = (*where, "reasons", index, "machine")
-            raise wrong(path, spot, "must be one of the claim's machines", each["machine"])
-        text = f"{' '.join(each['reason'].split())} (`{each['run']}`)"
-        reasons[each["machine"], each["software"]] = text
+    reasons = dict(_reasons(path, where, entry))
     return replace(claim, check=check, cells=cells, cells_on=others, reasons=reasons, **options)
+
+
+def _reasons(
+    path: Path, where: tuple, entry: Mapping[str, Any]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield the reasons by machine and software; nothing is simulated on the local machine."""
+    places = [*entry["machines"], *([LOCAL] if entry.get("elsewhere") else [])]
+    for index, each in enumerate(entry.get("reasons", ())):
+        spot = (*where, "reasons", index)
+        if each["machine"] not in places:
+            rule = "must be one of the claim's machines"
+            raise wrong(path, (*spot, "machine"), rule, each["machine"])
+        if (each["machine"] == LOCAL) is ("software" in each):
+            fault = "unknown key on local" if "software" in each else "missing key"
+            raise UserError(f"{path}: {dotted((*spot, 'software'))}: {fault}")
+        text = f"{' '.join(each['reason'].split())} (`{each['run']}`)"
+        yield (each["machine"], each.get("software", "")), text
 
 
 def _cells(

@@ -136,7 +136,8 @@ def _of_claim(
             )
     for look in looks:
         if claim.elsewhere and look not in own and (look.venue.cpus or 0) >= claim.needs_cpus:
-            yield judge(claim, look, beside=True, error=error)
+            result = judge(claim, look, beside=True, error=error)
+            yield _with_reason(result, [look.venue.machine], look.venue.software)
 
 
 def _of_joint(

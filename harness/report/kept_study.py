@@ -125,5 +125,5 @@ def lines(found: Collection[Beside]) -> Iterator[str]:
             among = "" if most["simulated"] else ", beside the other arms of its cell"
             yield (
                 f"  {each.figure}: {len(each.differing)} of {each.points} differ, "
-                f"most {point}: {most['ratio']:.2f} times as fast{among}"
+                f"most {point}: {most['ratio']:.3f} times as fast{among}"
             )

@@ -322,6 +322,21 @@ def test_lists_of_parameters_are_swept(tmp_path):
             {"reasons": [{"machine": "power8", "software": "s", "reason": "r", "run": "c"}]},
             "claims[0].reasons[0].machine: must be one of the claim's machines, not 'power8'",
         ),
+        (
+            {"reasons": [{"machine": "local", "reason": "r", "run": "c"}]},
+            "claims[0].reasons[0].machine: must be one of the claim's machines, not 'local'",
+        ),
+        (
+            {"reasons": [{"machine": "xeon", "reason": "r", "run": "c"}]},
+            "claims[0].reasons[0].software: missing key",
+        ),
+        (
+            {
+                "elsewhere": True,
+                "reasons": [{"machine": "local", "software": "s", "reason": "r", "run": "c"}],
+            },
+            "claims[0].reasons[0].software: unknown key on local",
+        ),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
         (
             {"not_testable": "why"},

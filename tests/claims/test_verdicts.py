@@ -487,6 +487,15 @@ def test_a_reason_stands_beside_a_claim_that_does_not_hold_there_and_nowhere_els
     assert (holds.verdict, holds.why) == (ClaimVerdict.REPRODUCED, "")
 
 
+def test_a_reason_on_the_local_machine_stands_beside_a_claim_that_fails_there():
+    asked = claim(costs=(1,), machines=("xeon",), elsewhere=True)
+    asked = replace(asked, reasons={("local", ""): "it needs more CPUs"})
+    [_, fails] = evaluate([asked], tables(on(LOCAL, c1=pair(5, half=1))))
+    assert (fails.verdict, fails.why) == (ClaimVerdict.NOT_REPRODUCED, "it needs more CPUs")
+    [_, holds] = evaluate([asked], tables(on(LOCAL, c1=pair(20, half=1))))
+    assert (holds.verdict, holds.why) == (ClaimVerdict.REPRODUCED, "")
+
+
 def test_a_reason_stands_behind_what_the_tables_lack():
     reasons = {("xeon", XEON.software): "longer queues would do it"}
     asked = claim(machines=("xeon",), reasons=reasons)

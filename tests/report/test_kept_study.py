@@ -107,7 +107,7 @@ def test_the_words_name_the_point_that_differs_most_and_the_file_has_all(tmp_pat
     assert list(lines(found)) == [
         "beside the kept study: 3 of 5 points of one figure agree within both intervals",
         "  crossover: 2 of 5 differ, most coroutine in mix,cost=1,payload=128 on local (measured): "
-        "0.20 times as fast, beside the other arms of its cell",
+        "0.200 times as fast, beside the other arms of its cell",
     ]
     write_differing(found, tmp_path / "differing.csv")
     assert list(pd.read_csv(tmp_path / "differing.csv")["arm"]) == ["coroutine", "multilevel"]
