@@ -8,7 +8,8 @@ Of each figure it writes
 
   results/reference/study/PROFILE/FIGURE/TABLE.parquet   the tables that it is drawn from
   results/reference/study/PROFILE/FIGURE/made.json       commit, CPUs, runs and time
-  figures/gallery/FIGURE.png                             the picture, in 256 colours
+  figures/gallery/FIGURE.png                             the picture, in 256 colours; that of the
+                                                         paper profile, where it is kept
 
 then of the profile, from its kept tables,
 
@@ -47,6 +48,7 @@ from harness.report.kept_study import STUDY, THROUGHPUT
 
 GALLERY = CODE / "figures/gallery"
 MADE = "made.json"
+PAPER = "paper"  # the profile with the sizes of the papers
 COLOURS = 256
 HEAD = """\
 # The kept study
@@ -100,6 +102,8 @@ def keep(config: Config, name: str, study: Path = STUDY, gallery: Path = GALLERY
         else made_of(tables.get(THROUGHPUT), records_of(config, name))
     )
     (folder / MADE).write_text(json.dumps(asdict(made), indent=1) + "\n", encoding="utf-8")
+    if config.profile != PAPER and (study / PAPER / name / MADE).is_file():
+        return
     gallery.mkdir(parents=True, exist_ok=True)
     image = Image.open(picture).convert("RGB").quantize(COLOURS)
     image.save(gallery / f"{name}.png", optimize=True)

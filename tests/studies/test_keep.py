@@ -122,6 +122,18 @@ def test_a_figure_is_kept_with_its_tables_its_picture_and_a_row_of_the_list(conf
     assert row + "| 2 x Invented CPU |  |" in listed(tmp_path / "study")
 
 
+def test_the_gallery_shows_the_size_of_the_papers_where_it_is_kept(config, tmp_path):
+    picture = tmp_path / config.figure(NAME, "png")
+    picture.parent.mkdir(parents=True)
+    Image.new("RGB", (40, 30), "white").save(picture)
+    larger = tmp_path / "study/paper" / NAME / MADE
+    larger.parent.mkdir(parents=True)
+    larger.write_text("{}")
+    keep(config, NAME, tmp_path / "study", tmp_path / "gallery")
+    assert (tmp_path / "study/quick" / NAME / MADE).is_file()
+    assert not (tmp_path / "gallery" / f"{NAME}.png").exists()
+
+
 def test_a_figure_that_is_not_made_is_named_with_the_command_that_makes_it(config, tmp_path):
     with pytest.raises(UserError, match=f"`millrace figures {NAME}` makes it"):
         keep(config, NAME, tmp_path / "study", tmp_path / "gallery")
@@ -140,6 +152,14 @@ def test_every_kept_figure_is_in_the_gallery_and_every_picture_of_it_is_kept():
         == {path.stem for path in GALLERY.glob("*.png") if path.stem != FRONT}
     )
     assert (STUDY / "README.md").read_text(encoding="utf-8") == listed()
+
+
+def test_the_gallery_says_which_pictures_have_the_size_of_the_papers():
+    page = (CODE / "docs/appendices/gallery.md").read_text(encoding="utf-8")
+    said = page.split("In the size of the papers\nare: ")[1].split(". The others")[0]
+    assert set(re.findall(r"`(\w+)`", said)) == {
+        path.parent.name for path in STUDY.glob(f"paper/*/{MADE}")
+    }
 
 
 def test_kept_verdicts_are_those_of_the_kept_tables(tmp_path):
