@@ -158,20 +158,26 @@ def _lines(figure: Figure, text: str) -> list[str]:
 
 
 def _points(table: pd.DataFrame) -> str:
-    """Return arms with their cells and machines, machine by machine and cell by cell; of many cells
-    the number of points.
+    """Return arms with their cells and machines, machine by machine, and cells with the same arms
+    at once; of many cells the number of points.
     """
     parts = []
-    for machine, rows in table.groupby("machine", sort=False):
+    several = table.groupby("machine")["software"].nunique(dropna=False) > 1
+    for (machine, software), rows in table.groupby(
+        ["machine", "software"], sort=False, dropna=False
+    ):
+        place = f"on {for_people(str(machine))}"
+        if several[machine]:
+            place += f" with the costs of {software}"
         if rows["cell"].nunique() > MOST_CELLS:
             arms = listed(list(dict.fromkeys(rows["arm"])))
-            parts.append(f"on {for_people(str(machine))} {len(rows)} points of {arms}")
+            parts.append(f"{place} {len(rows)} points of {arms}")
             continue
-        cells = "; ".join(
-            f"{listed(list(arms))} in {cell}"
-            for cell, arms in rows.groupby("cell", sort=False)["arm"]
-        )
-        parts.append(f"on {for_people(str(machine))} {cells}")
+        cells_of: dict[str, list[str]] = {}
+        for cell, arms in rows.groupby("cell", sort=False)["arm"]:
+            cells_of.setdefault(listed(list(arms)), []).append(str(cell))
+        cells = "; ".join(f"{arms} in {listed(cells)}" for arms, cells in cells_of.items())
+        parts.append(f"{place} {cells}")
     return "; ".join(parts)
 
 

@@ -88,6 +88,20 @@ def test_a_latency_is_as_pale_as_its_throughput_and_left_out_with_it(name):
     assert len(points) == 3
 
 
+def test_points_left_out_are_named_by_software_and_cells_with_the_same_arms_at_once():
+    rows = [
+        policy(share, **NEVER_SETTLED) | {"software": software}
+        for software in ("cstream", "millrace")
+        for share in (40, 50)
+    ]
+    cells = "coroutine-4 in chain,selectivity=40 and chain,selectivity=50"
+    drawn = settled.without_unsettled(frame(rows))
+    assert provenance.left_out(drawn) == (
+        f"Left out, since not stationary: on xeon with the costs of cstream {cells}; "
+        f"on xeon with the costs of millrace {cells}."
+    )
+
+
 def adaptation(**other: object) -> list[dict]:
     return [
         elastic_row("cstream_fig9", "chain", busy, 110.0, 3.0, law="cstream", **XEON, **own)
