@@ -291,8 +291,9 @@ def test_a_context_that_another_thread_uses_while_its_loop_ends_is_refused() -> 
                 await context.push(value)
 
         def intrude(kept=kept, over=over) -> str:
-            refused = ""
-            while not (over.is_set() and refused):
+            refused, ended = "", False
+            while not (ended and refused):
+                ended = over.is_set()  # before the question: the last one comes after the end
                 for context in kept:
                     with pytest.raises(RuntimeError) as raised:
                         len(context.input)
