@@ -8,10 +8,11 @@ result is the throughput at the sinks (§4), which says nothing while new queues
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 
@@ -55,6 +56,13 @@ def final_over_first(runs: Sequence[RunTimeline]) -> RangedNumber:
 def final_queues(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Median number of ports with their queue in a run's end."""
     return of_runs([float(median(_queued(run)[run.end])) for run in runs])
+
+
+def final_replicas(runs: Sequence[RunTimeline]) -> RangedNumber:
+    """Median over a run's end of the replicas of an operator, the mean of those that ever had more
+    than one (C-Stream, §5.2).
+    """
+    return of_runs([float(median(_replicas(run)[run.end])) for run in runs])
 
 
 def thread_swing(runs: Sequence[RunTimeline]) -> RangedNumber:
@@ -159,6 +167,15 @@ def _sink(run: RunTimeline) -> np.ndarray:
     return run.rows["throughput_sink"].to_numpy(float)
 
 
+def _replicas(run: RunTimeline) -> np.ndarray:
+    """Return the mean replicas of each period, over the operators that ever had more than one; the
+    table lists an operator only then.
+    """
+    counts = [json.loads(words or "{}") for words in run.rows["replicas"].fillna("")]
+    names = set().union(*counts) or {""}
+    return np.array([fmean(each.get(name, 1) for name in names) for each in counts])
+
+
 def _queued(run: RunTimeline) -> np.ndarray:
     return run.rows["queued_ports"].to_numpy(float)
 
@@ -242,6 +259,7 @@ MEASURES: dict[str, tuple[str, Callable[[list[RunTimeline]], RangedNumber]]] = {
     "final_throughput": ("tuples/s", final_throughput),
     "final_over_first": ("ratio", final_over_first),
     "final_queues": ("ports", final_queues),
+    "final_replicas": ("replicas", final_replicas),
     "thread_swing": ("factor", thread_swing),
     "queue_swing": ("factor", queue_swing),
     "unsearched_climbs": ("levels", unsearched_climbs),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from harness.claims.reading import Missing, RangedNumber
 from harness.claims.tables import Tables, Venue, hosts, is_empty
+from harness.spark.stationary import is_of_some_runs, stationary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,6 +166,8 @@ class WantedCell:
             rows["n"].idxmax()
         ].copy()  # a run that was lost before it began may have a row of its own
         row["failed"] = rows["failed"].sum()
+        if is_empty(row["mean"]) and row["unsettled"]:
+            raise Missing(f"{label(row['arm'], rows)} in {self.wanted.name}, and is left out")
         if is_empty(row["mean"]):
             raise Missing(
                 f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs "
@@ -257,15 +260,20 @@ class WantedCell:
 
 
 def label(name: str, rows: pd.DataFrame) -> str:
-    """Return the name of an arm, or of the best of several, with its runs that failed or never
-    settled.
+    """Return the name of an arm, or of the best of several, with its runs that failed, never
+    settled, or are alone in its mean as the others did not settle.
     """
-    unsettled, failed, runs = (int(rows[column].sum()) for column in ("unsettled", "failed", "n"))
+    counts = ("unsettled", "failed", "n")
+    some = rows[rows.apply(is_of_some_runs, axis=1) & rows["mean"].notna()]
+    settled, of = int(some["n"].sum() - some["unsettled"].sum()), int(some["n"].sum())
+    unsettled, failed, runs = (int(rows[column].sum()) for column in counts)
+    unsettled -= of - settled
     remarks = (
         [NEVER_SETTLED if unsettled == runs else f"{unsettled} of {runs} runs {NEVER_SETTLED}"]
         if unsettled
         else []
     )
+    remarks += [f"mean of {settled} of {of} runs, which settled"] if of else []
     remarks += [f"{failed} of {runs + failed} runs failed"] if failed else []
     return name + (f" ({', '.join(remarks)})" if remarks else "")
 
@@ -320,11 +328,11 @@ def _is_list(value: object) -> bool:
 
 
 def _of_cell(tables: Tables, experiment: str, venue: Venue, cell: str) -> Sequence[pd.DataFrame]:
-    found = []
+    found = {}
     for name in ("throughput", "timeline", "latency"):
         table = tables.of(experiment, name)
-        found.append(venue.rows(table[table["cell"] == cell]) if len(table) else table)
-    return found
+        found[name] = venue.rows(table[table["cell"] == cell]) if len(table) else table
+    return list(stationary(found).values())
 
 
 def _distance(parameters: Mapping[str, str], sizes: Mapping[str, str]) -> tuple[int, float]:

@@ -26,6 +26,7 @@ from harness.claims.reading import (
     variation,
 )
 from harness.claims.tables import is_empty
+from harness.spark.stationary import is_of_some_runs, runs_in_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ OF_ALL_RUNS = "_of_all_runs"
 
 class FoundNumber(NamedTuple):
     """Number that was read: the arm's name with its runs that failed or never settled, and whether
-    all runs became stationary.
+    all runs that it is of became stationary.
     """
 
     name: str
@@ -66,9 +67,6 @@ class Quantity:
     unit: str
     meaning: str
     of: Callable[[WantedCell, str], FoundNumber]
-
-
-UNSETTLED_RULE = "of simulated runs that never settled, hops executed over those of a tuple"
 
 
 def throughput(cell: WantedCell, arm: str) -> FoundNumber:
@@ -90,8 +88,8 @@ def throughput(cell: WantedCell, arm: str) -> FoundNumber:
         )
         if lacks:
             best = replace(best, high=math.inf, is_open=True, lacks=lacks)
-        return _of_rows(row["arm"], rivals, best)
-    return _of_row(row, _mean(cell, row))
+        return _of_rows(row["arm"], rivals, best, over_settled=True)
+    return _of_row(row, _mean(cell, row), over_settled=True)
 
 
 def submitted(cell: WantedCell, arm: str) -> FoundNumber:
@@ -111,20 +109,29 @@ def _of_means(
     """Return a mean with the interval over runs in two columns, divided by `unit`. Simulated runs
     have no interval.
     """
-    runs = int(row["n"])
+    runs = runs_in_mean(row)
     if cell.venue.simulated:
-        return _of_row(row, RangedNumber(mean, mean, mean, runs, is_varied=False))
+        reading = RangedNumber(mean, mean, mean, runs, is_varied=False)
+        return _of_row(row, reading, over_settled=True)
     ends = (row[f"{column}_lo"], row[f"{column}_hi"])
     low, high = (None if is_empty(end) else end / unit for end in ends)
     return _of_row(row, _reading(mean, low, high, runs, unknown=(0.0, most)))
 
 
-def _of_row(row: pd.Series, reading: RangedNumber) -> FoundNumber:
-    return _of_rows(row["arm"], row.to_frame().T, reading)
+def _of_row(row: pd.Series, reading: RangedNumber, over_settled: bool = False) -> FoundNumber:
+    return _of_rows(row["arm"], row.to_frame().T, reading, over_settled)
 
 
-def _of_rows(name: str, rows: pd.DataFrame, reading: RangedNumber) -> FoundNumber:
-    return FoundNumber(label(name, rows), reading, not rows["unsettled"].any())
+def _of_rows(
+    name: str, rows: pd.DataFrame, reading: RangedNumber, over_settled: bool = False
+) -> FoundNumber:
+    """Return a number of some rows. `over_settled`: it is over the settled runs alone, where only
+    some of an arm's runs settled.
+    """
+    unsettled = rows["unsettled"].astype(bool)
+    if over_settled:
+        unsettled &= ~rows.apply(is_of_some_runs, axis=1)
+    return FoundNumber(label(name, rows), reading, not unsettled.any())
 
 
 def _has_levels(arm: str) -> bool:
@@ -140,7 +147,7 @@ def _most(cell: WantedCell, levels: pd.DataFrame) -> int:
 
 
 def _mean(cell: WantedCell, row: pd.Series) -> RangedNumber:
-    mean, runs = float(row["mean"]), int(row["n"])
+    mean, runs = float(row["mean"]), runs_in_mean(row)
     if not cell.venue.simulated:
         return _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
     band = (row.get("band_lo"), row.get("band_hi"))
@@ -228,12 +235,6 @@ def settled(cell: WantedCell, arm: str) -> FoundNumber:
     return _of_means(cell, row, float(row["level"]), "level")
 
 
-def settled_replicas(cell: WantedCell, arm: str) -> FoundNumber:
-    """Return the mean final number of replicas of the operators that may have several."""
-    row = cell.row(arm)
-    return _of_means(cell, row, _number(row, "replicas", cell), "replicas")
-
-
 def queued_share(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the share of ports with a queue, of those that may have one, 0 .. 1, that the arm's
     runs settled on.
@@ -253,7 +254,8 @@ def best_share(cell: WantedCell, arm: str) -> FoundNumber:
         _number(row, "queued", cell) / _number(row, "places", cell): _mean(cell, row)
         for _, row in rows.iterrows()
     }
-    return _of_rows("dynamic elastic by share", rows, _best(readings))
+    best = _best(readings)
+    return _of_rows("dynamic elastic by share", rows, best, over_settled=True)
 
 
 def run_spread(cell: WantedCell, arm: str) -> FoundNumber:
@@ -401,16 +403,10 @@ def over_all_runs(
 
 def _listed() -> list[Quantity]:
     of_rows: list[tuple[str, str, str, Callable]] = [
-        ("throughput", "tuples/s", f"mean throughput at the sinks; {UNSETTLED_RULE}", throughput),
+        ("throughput", "tuples/s", "mean throughput at the sinks", throughput),
         ("submitted", "tuples/s", "mean throughput over all operators", submitted),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
-        (
-            "settled_replicas",
-            "replicas",
-            "mean number of replicas of operators that may have several",
-            settled_replicas,
-        ),
         (
             "queued_share",
             "share",

@@ -34,7 +34,7 @@ LEGEND = {
     "before it had settled, latencies are within half a bucket of each other, it is about the best "
     "level and levels beside that are missing, or the one cell that is enough may be missing.",
     ClaimVerdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, "
-    "or what it compares was measured on different CPUs.",
+    "or a simulated one never settled, or what it compares was measured on different CPUs.",
     ClaimVerdict.NOT_TESTABLE: "no experiment can check it; the reason is given.",
 }
 

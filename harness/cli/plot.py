@@ -263,7 +263,7 @@ def _draw_records(
     from harness.plots import style
     from harness.plots.experiment_panels import figure_of_experiment
     from harness.plots.provenance import left_out
-    from harness.plots.settled import without_unsettled
+    from harness.spark.stationary import without_unsettled
 
     size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
     if not size:

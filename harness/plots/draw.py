@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 
 from harness.errors import UserError
 from harness.files.given import is_table
-from harness.plots import provenance, settled, style
+from harness.plots import provenance, style
 from harness.plots.choice import chosen
 from harness.plots.data import write_csv, write_latex
+from harness.spark.stationary import stationary
 
 if TYPE_CHECKING:
     # no import: the workflow compares the row, so a figure does not depend on the rows of others
@@ -55,7 +56,7 @@ def draw(
     Raises UserError for a table that is missing or lacks what the figure shows, RunFailed if a file
     cannot be written.
     """
-    tables = settled.stationary({name: read_table(folder, name, row.name) for name in row.tables})
+    tables = stationary({name: read_table(folder, name, row.name) for name in row.tables})
     shown = part.of(tables)
     says = row.shows_means and "throughput" in shown
     lost = provenance.left_out(shown["throughput"]) if says else ""
@@ -79,7 +80,7 @@ def figure_of(
     """Return the figure of a row of `FIGURES`, from the rows of its experiment in each table;
     `title`: instead of that of the row.
     """
-    tables = settled.stationary(tables)
+    tables = stationary(tables)
     module, _, function = row.panel.partition(".")
     panel = getattr(importlib.import_module(f"harness.plots.{module}"), function)
     return panel(tables, row.heading if title is None else title, **row.options)

@@ -23,6 +23,7 @@ from harness.plots import cut_ends, means, paper, places, provenance, settled, s
 from harness.plots.style import ModelStyle
 from harness.plots.thread_panels import spread_ticks
 from harness.plots.time_bars import NamedBar, draw_time_bars, key_of_time
+from harness.spark.stationary import is_of_some_runs
 
 PANEL_INCHES = (3.6, 2.8)
 MOST_COLUMNS = 3
@@ -161,7 +162,7 @@ def _draw(
         at = [(value if logarithmic else order.index(value) + shift) for value in rows["value"]]
         x, drawn = pd.Series(at, index=rows.index, dtype=float), rows["mean"].notna()
         good = rows[drawn]
-        of_some = good.apply(settled.is_of_some_runs, axis=1).astype(bool)
+        of_some = good.apply(is_of_some_runs, axis=1).astype(bool)
         good = good.assign(n=good["n"] - good["unsettled"].where(of_some, 0))
         ends = [_bar_ends(*row) for row in zip(*(good[name] for name in BAR_COLUMNS), strict=True)]
         lines = good.assign(lo=[low for low, _ in ends], hi=[high for _, high in ends])

@@ -19,6 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.thread_panels import cost_key, without_mean
+from harness.spark.stationary import PLACE
 
 INTERVAL = (
     "error bars: 95 % interval of the ratio to manual, paired by repeat; an arrow names the end of "
@@ -285,7 +286,7 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
 
 def _numbers(table: pd.DataFrame) -> list[Artist]:
     """Return the explanations of the numbers on bars, as entries of the legend."""
-    cells = [cell for _, cell in table.groupby([*places.COLUMNS, "cell"], dropna=False)]
+    cells = [cell for _, cell in table.groupby([*PLACE, "cell"], dropna=False)]
     bases = [
         queue_arms.thread_elasticity(cell)
         for cell in cells

@@ -34,6 +34,7 @@ from matplotlib.ticker import EngFormatter
 from harness.measurement.finals import KEPT_UP
 from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import cost_name, shape_name
+from harness.spark.stationary import PLACE
 
 NS = 1e-9
 QUANTILES = {"p50": "median latency", "p99": "99th percentile of latency"}
@@ -102,7 +103,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
 def with_latency(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the throughput table with the quantiles of each arm's latency."""
     return tables["throughput"].merge(
-        tables["latency"][[*places.COLUMNS, "cell", "arm", *QUANTILES, *RANGES]], how="left"
+        tables["latency"][[*PLACE, "cell", "arm", *QUANTILES, *RANGES]], how="left"
     )
 
 

@@ -26,6 +26,7 @@ from matplotlib.ticker import EngFormatter
 
 from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
+from harness.spark.stationary import PLACE
 
 INTERVAL = (
     "bars are 95 % Student-t intervals of the mean, of arms with few runs none; those of a latency "
@@ -46,7 +47,7 @@ NS = 1e-9
 def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     table = tables["throughput"].merge(
-        tables["latency"][[*places.COLUMNS, "cell", "arm", *LATENCY]], how="left"
+        tables["latency"][[*PLACE, "cell", "arm", *LATENCY]], how="left"
     )
     columns = list(_columns(table))
     ticks = [max(LEAST_TICKS, len(_costs(rows))) for _, rows in columns]

@@ -18,6 +18,7 @@ from matplotlib.patches import Patch
 from harness.machines.machine import LOCAL, for_people, split_cpus
 from harness.machines.software import DEFAULT_SOFTWARE
 from harness.plots import style
+from harness.spark.stationary import PLACE
 
 T = TypeVar("T")
 
@@ -25,14 +26,12 @@ MACHINES = ("xeon", "power8")
 """Order of simulated machines, that of P17's figures; others follow by name. Of one machine, fewer
 CPUs come first."""
 
-COLUMNS = ["machine", "simulated", "software"]
-
 
 def by_place(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the rows of each place with its name: simulated machines first. The name of this
     machine's threads is "" if there are no others.
     """
-    parts = [rows for _, rows in table.groupby(COLUMNS, dropna=False, sort=False)]
+    parts = [rows for _, rows in table.groupby(PLACE, dropna=False, sort=False)]
     for rows in sorted(parts, key=lambda rows: _rank(rows.iloc[0])):
         row = rows.iloc[0]
         alone = len(parts) == 1 and not row["simulated"] and row["machine"] == LOCAL
@@ -83,7 +82,7 @@ def at(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
 def at_place(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
     """Return the rows of a table that have the place of `row`."""
     same = pd.Series(True, index=table.index)
-    for column in COLUMNS:
+    for column in PLACE:
         same &= table[column].isna() if pd.isna(row[column]) else table[column] == row[column]
     return table[same]
 

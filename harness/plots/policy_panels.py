@@ -21,6 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from harness.plots import cut_ends, means, places, provenance, settled, style
+from harness.spark.stationary import PLACE
 
 INTERVAL = "bars are 95 % Student-t intervals of the means (an arrow names the end of a cut one)"
 COLUMN_INCHES = 3.1
@@ -129,7 +130,7 @@ def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     times = tables["latency"].rename(columns=LATENCIES)
     return tables["throughput"].merge(
-        times[[*places.COLUMNS, "cell", "arm", *LATENCIES.values()]], how="left"
+        times[[*PLACE, "cell", "arm", *LATENCIES.values()]], how="left"
     )
 
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from harness.machines.machine import for_people
-from harness.plots import paper, settled, style
+from harness.plots import paper, style
+from harness.spark.stationary import is_of_some_runs
 from harness.terminal.listed import listed
 
 FOOT_PT = 7.5
@@ -66,7 +67,7 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
             f"{int(table[kind].sum())} {words}" for kind, words in lost.items() if table[kind].sum()
         ]
         parts += [f"Runs not in the means: {', '.join(losses)}."] if losses else []
-        some = table.apply(settled.is_of_some_runs, axis=1)
+        some = table.apply(is_of_some_runs, axis=1)
         drawn = table[table["mean"].notna() & ~some]
         if unsettled := int(drawn["unsettled"].sum()):
             parts.append(f"{unsettled} of {int(drawn['n'].sum())} runs in the means never settled.")
@@ -98,7 +99,7 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
 
 def of_settled_runs(table: pd.DataFrame) -> str:
     """Return the sentence about means of the settled runs alone; "" without any."""
-    some = table[table.apply(settled.is_of_some_runs, axis=1) & table["mean"].notna()]
+    some = table[table.apply(is_of_some_runs, axis=1) & table["mean"].notna()]
     if some.empty:
         return ""
     named = some.assign(arm=[f"{row['arm']} ({_share(row)})" for _, row in some.iterrows()])

@@ -25,7 +25,7 @@ from harness.plots import places
 from harness.plots.data import as_csv
 from harness.plots.draw import read_table
 from harness.plots.figures import FIGURES
-from harness.plots.settled import without_unsettled
+from harness.spark.stationary import without_unsettled
 
 STUDY = CODE / "results/reference/study"
 """Folder of a checkout with the kept tables: PROFILE/FIGURE/TABLE.parquet."""

@@ -9,6 +9,7 @@ transform from frames to frames.
   selection   runs that count in a mean
   interval    Student-t intervals as columns
   throughput, samples, timeline, latency, speedup: the tables
+  stationary  tables without simulated arms that never settled, for figures and claims
   aggregate   read once, write every table
   storage     input and output places
   ahead       one Spark for the tables of several experiments

@@ -49,6 +49,21 @@ def test_what_a_run_settled_on_and_when(name, value):
     assert measure(name, *SETTLES).value == pytest.approx(value)
 
 
+@pytest.mark.parametrize(
+    ("counts", "final"),
+    [
+        (["{}"] * 3 + ['{"a":2}'] * 6, 2),
+        (["{}"] * 3 + ['{"a":2}'] * 3 + ['{"a":5,"b":4}'] * 3, 4.5),
+        (['{"a":5,"b":4}'] * 6 + ['{"a":5}'] * 3, 3),  # an operator with one replica is not listed
+        (["{}"] * 9, 1),
+        ([None] * 9, 1),
+    ],
+)
+def test_the_replicas_that_a_run_ends_with_are_those_of_operators_that_had_several(counts, final):
+    ones = [1] * 9
+    assert measure("final_replicas", ones, ones, ones, replicas=counts).value == final
+
+
 @pytest.mark.parametrize(("less", "is_open"), [(1, False), (2, True)])
 def test_a_run_has_settled_if_nothing_changed_in_its_last_ten_periods(less, is_open):
     found = measure("settling", *(values[:-less] for values in SETTLES))

@@ -306,6 +306,39 @@ def test_an_arm_that_never_settled_and_let_no_tuple_through_says_nothing():
     assert read(one_cell(arm("manual", 0, half=0)), "throughput", "manual").value == 0
 
 
+def law_of_some_runs(settled: int, **other: object) -> dict:
+    """Return an elastic arm of ten runs, of which some settled, at twice the rate."""
+    means = {"settled_mean": 20.0, "settled_level": 6.0, "settled_submitted_mean": 200.0}
+    return arm("dynamic-elastic", 10, level=4.0, n=10, unsettled=10 - settled, **means, **other)
+
+
+def test_a_simulated_arm_has_the_number_that_figures_draw():
+    points = {"band": (8, 12), "at_points": [8.0, 12.0]}
+    cell = one_cell(law_of_some_runs(3, **points), arm("manual", 1), venue=XEON)
+    rate = read(cell, "throughput", "elastic")
+    assert (rate.value, rate.low, rate.high, rate.runs) == (20, 16, 24, 3)
+    assert read(cell, "settled_level", "elastic").value == 6
+    assert read(cell, "submitted", "elastic").value == 200
+    assert cell.shown[0].arm == "dynamic-elastic (mean of 3 of 10 runs, which settled)"
+    assert all(shown.is_settled for shown in cell.shown)
+    assert read(cell.at_point(1), "throughput", "elastic").value == 24
+
+
+def test_a_simulated_arm_that_figures_leave_out_has_no_number():
+    held = {"unsettled": 1, "at_points": [1.0, 2.0]}
+    cell = one_cell(law_of_some_runs(0), arm("manual", 1, **held), venue=XEON)
+    for word, why in (("elastic", "never settled"), ("manual", "1 of 3 runs never settled")):
+        for each in (cell, cell.at_point(1)):
+            with pytest.raises(Missing, match=f"{why}.* in pipeline, cost 1, and is left out"):
+                read(each, "throughput", word)
+
+
+def test_a_measured_arm_has_the_mean_of_all_its_runs():
+    cell = one_cell(law_of_some_runs(3))
+    assert read(cell, "throughput", "elastic").value == 10
+    assert not cell.shown[0].is_settled
+
+
 def test_a_lost_run_that_has_a_row_of_its_own_hides_no_mean_and_counts_as_failed():
     lost = arm("dynamic-elastic", None, failed=1)
     for arms in ((lost, arm("dynamic-elastic", 10)), (arm("dynamic-elastic", 10), lost)):

@@ -8,7 +8,7 @@ from harness.experiments.results import in_order, table_of_records
 from harness.measurement.record.declaration import RECORD
 from harness.plots import paper, style
 from harness.plots.experiment_panels import figure_of_experiment
-from harness.plots.settled import without_unsettled
+from harness.spark.stationary import without_unsettled
 from tests.records import example
 
 

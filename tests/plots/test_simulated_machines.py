@@ -9,7 +9,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from harness.plots import places, provenance, settled, style, switch_table, thread_panels
+from harness.plots import places, provenance, style, switch_table, thread_panels
+from harness.spark.stationary import without_unsettled
 from tests.plots.made_tables import arm_row, elastic_row, figure_named, frame, period_rows, scaling
 
 XEON = {"machine": "xeon", "simulated": True, "software": "millrace"}
@@ -302,7 +303,7 @@ def with_unsettled(machine: dict, arm: str, runs: int = 3) -> pd.DataFrame:
 @pytest.mark.parametrize("runs", [1, 3])
 def test_a_simulated_point_of_which_a_run_is_not_stationary_is_left_out_and_named(runs):
     rows = with_unsettled(XEON, "dynamic-2", runs)
-    drawn = settled.without_unsettled(rows)
+    drawn = without_unsettled(rows)
     assert drawn.loc[drawn["mean"].isna(), "arm"].tolist() == ["dynamic-2"]
     assert drawn.loc[drawn["mean"].isna(), ["lo", "hi", "band_lo", "band_hi"]].isna().all(axis=None)
     told = " ".join(
@@ -315,18 +316,18 @@ def test_points_that_are_left_out_are_told_cell_by_cell():
     rows = with_unsettled(XEON, "dynamic-2")
     rows = pd.concat([rows, with_unsettled(XEON, "dedicated")], ignore_index=True)
     rows = frame([row for row in rows.to_dict("records") if row["unsettled"]])
-    text = provenance.sentence(settled.without_unsettled(rows), "bars")
+    text = provenance.sentence(without_unsettled(rows), "bars")
     assert text.count("dedicated and dynamic-2 in") + text.count("dynamic-2 and dedicated in") == 1
     assert text.count(rows["cell"].iloc[0]) == 1
 
 
 def test_a_measured_point_is_not_left_out():
     rows = with_unsettled(LOCAL, "dynamic-2")
-    assert settled.without_unsettled(rows)["mean"].notna().all()
+    assert without_unsettled(rows)["mean"].notna().all()
 
 
 @pytest.mark.parametrize(("unsettled", "lost"), [(2, False), (3, True)])
 def test_a_point_under_a_law_is_left_out_if_none_of_its_runs_settled(unsettled, lost):
     row = elastic_row("pldi17_fig9", "pipeline", 1, 1e6, 8, **XEON, unsettled=unsettled)
     row |= {"settled_mean": 2e6, "settled_lo": 1e6, "settled_hi": 3e6}
-    assert settled.without_unsettled(frame([row]))["mean"].isna().tolist() == [lost]
+    assert without_unsettled(frame([row]))["mean"].isna().tolist() == [lost]

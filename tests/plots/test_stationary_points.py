@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from harness.plots import provenance, replica_panels, settled, style
+from harness.plots import provenance, replica_panels, style
 from harness.plots.draw import Part, draw
 from harness.plots.figures import FIGURES
+from harness.spark.stationary import stationary, without_unsettled
 from tests.plots.made_tables import (
     NEVER_SETTLED,
     arm_row,
@@ -95,7 +96,7 @@ def test_points_left_out_are_named_by_software_and_cells_with_the_same_arms_at_o
         for share in (40, 50)
     ]
     cells = "coroutine-4 in chain,selectivity=40 and chain,selectivity=50"
-    drawn = settled.without_unsettled(frame(rows))
+    drawn = without_unsettled(frame(rows))
     assert provenance.left_out(drawn) == (
         f"Left out, since not stationary: on xeon with the costs of cstream {cells}; "
         f"on xeon with the costs of millrace {cells}."
@@ -131,7 +132,7 @@ def partly(**other: object) -> dict:
 
 def test_a_point_under_a_law_is_the_mean_of_its_settled_runs_and_says_how_many():
     row = partly(settled_level=30.0, band_lo=5e5, band_hi=1.5e6)
-    drawn = settled.without_unsettled(frame([row])).iloc[0]
+    drawn = without_unsettled(frame([row])).iloc[0]
     assert (drawn["mean"], drawn["lo"], drawn["hi"]) == (2e6, 1e6, 3e6)
     assert (drawn["band_lo"], drawn["band_hi"]) == (1e6, 3e6)
     assert drawn["level"] == 30.0
@@ -142,20 +143,20 @@ def test_a_point_under_a_law_is_the_mean_of_its_settled_runs_and_says_how_many()
     said = "Mean of the settled runs alone: on xeon dynamic-elastic (3 of 10) in pipeline,"
     assert said in words(figure)
     assert "runs in the means never settled" not in words(figure)
-    again = settled.without_unsettled(settled.without_unsettled(frame([row]))).iloc[0]
+    again = without_unsettled(without_unsettled(frame([row]))).iloc[0]
     assert again["band_hi"] == drawn["band_hi"]
 
 
 def test_a_table_that_does_not_know_the_settled_runs_has_no_such_point():
     row = elastic_row("e", "pipeline", 1, 1e6, 8.0, **XEON, **SOME_SETTLED)
-    drawn = settled.without_unsettled(frame([row]))
+    drawn = without_unsettled(frame([row]))
     assert drawn[["mean", "lo", "hi", "level"]].isna().all(axis=None)
     assert "Left out, since not stationary" in provenance.left_out(drawn)
 
 
 def test_a_measured_point_keeps_the_mean_of_all_its_runs():
     row = partly(machine="local", simulated=False, software=None)
-    drawn = settled.without_unsettled(frame([row])).iloc[0]
+    drawn = without_unsettled(frame([row])).iloc[0]
     assert drawn["mean"] == 1e6
 
 
@@ -173,15 +174,15 @@ def test_a_ratio_with_an_arm_that_is_left_out_is_left_out():
     law, fixed = partly(), arm_row("pldi17_fig9", "pipeline", 1, "manual", 1e6, **XEON)
     tables = {"throughput": frame([law, fixed]), "speedup": ratios(law, fixed)}
     lost = tables | {"throughput": frame([law | {"unsettled": 10}, fixed])}
-    assert settled.stationary(lost)["speedup"].empty
+    assert stationary(lost)["speedup"].empty
     kept = tables | {"throughput": frame([law | {"unsettled": 0}, fixed])}
-    assert (settled.stationary(kept)["speedup"]["ratio"] == 7.0).all()
+    assert (stationary(kept)["speedup"]["ratio"] == 7.0).all()
 
 
 def test_a_ratio_with_an_arm_of_which_some_runs_settled_is_that_of_the_means():
     law = partly()
     fixed = arm_row("pldi17_fig9", "pipeline", 1, "manual", 1e6, half=5e5, **XEON)
-    made = settled.stationary({"throughput": frame([law, fixed]), "speedup": ratios(law, fixed)})[
+    made = stationary({"throughput": frame([law, fixed]), "speedup": ratios(law, fixed)})[
         "speedup"
     ].set_index(["arm", "against"])
     manual, best = made.loc["dynamic-elastic", "manual"], made.loc["dynamic-elastic", "best"]
