@@ -13,8 +13,9 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 
+import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -155,8 +156,8 @@ def figure(
 ) -> Figure:
     """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
     of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
-    each cell, and rows for machines. The tables hold rows of one experiment. `notes` end the
-    legend.
+    each cell, and rows for machines, one for each run. The tables hold rows of one experiment.
+    `notes` end the legend.
     """
     timeline, throughput = tables["timeline"], tables["throughput"]
     named = [
@@ -170,8 +171,10 @@ def figure(
     runs = [_runs(places.at(timeline, cell.iloc[0])) for cell in cells]
     most = max(1, *map(len, runs))
     machines = [len(list(of_machine)) for _, of_machine in groupby(called for called, _ in named)]
+    left = iter(runs)
+    rows_of = [max(1, *map(len, islice(left, count))) for count in machines]
     if cells_across:
-        down, across = most * len(machines), max(machines)
+        down, across = sum(rows_of), max(machines)
     elif most == 1:
         across = min(CELLS_PER_ROW, len(cells))
         down = math.ceil(len(cells) / across)
@@ -184,9 +187,9 @@ def figure(
         )
         axes = drawing.subplots(down, across, squeeze=False)
         blocks = (
-            axes.reshape(-1, most, across).swapaxes(1, 2)
+            [block.T for block in np.split(axes, np.cumsum(rows_of)[:-1])]
             if cells_across
-            else axes.reshape(1, -1, most)
+            else [axes.reshape(-1, most)]
         )
         taken = machines if cells_across else [len(cells)]
         lines = [line for block, count in zip(blocks, taken, strict=True) for line in block[:count]]
@@ -203,8 +206,9 @@ def figure(
             if kind.compared and not math.isnan(value := _compared(cell, kind)):
                 buffers += f", {kind.compared} {style.whole(value)} {kind.compared_unit}"
             for number, ax in enumerate(line):
-                lost = f", run {number + 1}" if most > 1 else ""
-                which = _called(of_cell[number], most > 1) if number < len(of_cell) else lost
+                several = len(line) > 1
+                lost = f", run {number + 1}" if several else ""
+                which = _called(of_cell[number], several) if number < len(of_cell) else lost
                 ax.set_title(
                     "\n".join(filter(None, (called, cell_name(cell.iloc[0]) + buffers + which)))
                 )

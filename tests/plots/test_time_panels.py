@@ -237,14 +237,20 @@ def test_the_figure_of_tolerances_has_the_smaller_one_first_and_names_it():
     assert lefts == sorted(lefts)
 
 
-def test_the_figure_of_costs_has_a_row_a_machine():
+@pytest.mark.parametrize("runs", [1, 3])
+def test_the_figure_of_costs_has_a_row_a_machine_or_one_for_each_of_its_runs(runs):
     here = balancer("elb_cost", 1, 1000)
     there = {"machine": "xeon:16", "simulated": True, "software": "millrace"}
     elsewhere = [row | there for row in balancer("elb_cost", 1, 1000, 10000)]
     periods = [
         period | there for row in elsewhere for period in balanced_rows(row, [1, 16], [9.0, 8.0])
     ]
-    periods += [period for row in here for period in balanced_rows(row, [1, 2], [9.0, 8.0])]
+    periods += [
+        period | {"repeat": run, "run_id": f"{row['cell']}-{run}"}
+        for row in here
+        for run in range(runs)
+        for period in balanced_rows(row, [1, 2], [9.0, 8.0])
+    ]
     figure = figure_named(
         "elb_cost", {"throughput": frame([*here, *elsewhere]), "timeline": pd.DataFrame(periods)}
     )
@@ -253,9 +259,10 @@ def test_the_figure_of_costs_has_a_row_a_machine():
         place for title, place in shown.items() if title.startswith("xeon with 16 CPUs (simulated)")
     ]
     below = [place for title, place in shown.items() if title.startswith("local (measured)")]
-    assert [len(above), len(below)] == [3, 2]
+    assert [len(above), len(below)] == [3, 2 * runs]
+    assert [len({place.y0 for place in places}) for places in (above, below)] == [1, runs]
     assert min(place.y0 for place in above) > max(place.y0 for place in below)
-    assert [place.x0 for place in below] == [place.x0 for place in above[:2]]
+    assert sorted({place.x0 for place in below}) == [place.x0 for place in above[:2]]
 
 
 @pytest.mark.parametrize(
