@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from math import log, nan, sqrt
 from pathlib import Path
 from statistics import fmean
@@ -923,6 +923,44 @@ def shared_cores(software: str) -> Iterator[str]:
             yield row(f"{cost:,}", words, *map(throughput, arms))
 
 
+def few_cpus(software: str) -> Iterator[str]:
+    """P17's graphs with 100 operators by CPUs of the Xeon and software."""
+    arms = "manual | dedicated | its share of the kernel | fastest level of dynamic | its threads"
+    yield f"| graph | cost | CPUs, costs, queues | {arms} |"
+    yield "|---|---:|---|---:|---:|---:|---:|---:|"
+    for graph, sizes, costs in (
+        ("pipeline", {"operators": 100}, (1, 100)),
+        ("data-parallel", {"width": 100}, (1, 10_000)),
+        ("mix", MIX_10, (1, 1000)),
+    ):
+        for cost, (cpus, costed, capacity) in product(
+            costs,
+            (
+                (2, "millrace", 8),
+                (2, "millrace", 256),
+                (2, software, 256),
+                (16, software, 64),
+                (176, software, 64),
+            ),
+        ):
+            manual, dedicated, *dynamic = [
+                fixed(graph, sizes | {"cost": cost}, f"xeon:{cpus}", costed, arm, capacity, MEDIUM)
+                for arm in ("manual", "dedicated", *sorted({1, 2, cpus // 4 or 1, cpus}))
+            ]
+            best = max(dynamic, key=lambda runs: fmean(map(rate, runs)))
+            in_kernel = [each["kernel_seconds"] / each["cpu_seconds"] for each in dedicated]
+            yield row(
+                graph,
+                f"{cost:,}",
+                f"{cpus}, `{costed}`, {capacity}",
+                throughput(manual),
+                throughput(dedicated),
+                ranged(in_kernel, "{:.2f}"),
+                throughput(best),
+                str(best[0]["threads"]),
+            )
+
+
 def trees(software: str) -> Iterator[str]:
     """Throughput of C-Stream's trees under random with more threads, by what turns take."""
     levels = (4, 8, 10, 12)
@@ -1105,6 +1143,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "adaptation": (adaptation, "millrace"),
     "thresholds": (thresholds, "millrace"),
     "few": (few, "streams-4.2"),
+    "few-cpus": (few_cpus, "streams-4.2"),
     "siblings": (siblings, "streams-4.2"),
     "siblings-law": (siblings_law, "streams-4.2"),
     "pipelines": (pipelines, "streams-4.2"),
@@ -1266,12 +1305,16 @@ def coroutines(
     ]
 
 
+def rate(record: Mapping[str, Any]) -> float:
+    """Return the throughput of a run [tuples/s]: by hops executed if it never settled."""
+    if record["settled"]:
+        return record["sink_tuples_per_s"]
+    return record["simulation"]["passed_tuples_per_s"]
+
+
 def throughput(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the throughput of the runs of a cell, in thousands of tuples/s."""
-    rates = [
-        each["sink_tuples_per_s"] if each["settled"] else each["simulation"]["passed_tuples_per_s"]
-        for each in records
-    ]
+    rates = list(map(rate, records))
     star = "" if all(each["settled"] for each in records) else " *"
     return ranged([rate / 1000 for rate in rates], "{:,.1f}") + star
 
