@@ -18,7 +18,7 @@ from harness.claims.predicates import PREDICATES, AllOf, Provided, Within
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean, dotted, read_checked, wrong
-from harness.machines.machine import LOCAL
+from harness.machines.machine import LOCAL, machine_names, split_cpus
 
 CPUS = {"16-core": 16, "4-core": 4}
 """Machines that a paper names by their number of logical CPUs only: any machine with as many
@@ -182,17 +182,23 @@ def _reasons(
     path: Path, where: tuple, entry: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield the reasons by machine and software; nothing is simulated on the local machine."""
-    places = [*entry["machines"], *([LOCAL] if entry.get("elsewhere") else [])]
     for index, each in enumerate(entry.get("reasons", ())):
         spot = (*where, "reasons", index)
-        if each["machine"] not in places:
+        beside = entry.get("elsewhere", False) and _is_machine(each["machine"])
+        if each["machine"] not in entry["machines"] and not beside:
             rule = "must be one of the claim's machines"
+            rule += ", local, or a machine to simulate" if entry.get("elsewhere") else ""
             raise wrong(path, (*spot, "machine"), rule, each["machine"])
         if (each["machine"] == LOCAL) is ("software" in each):
             fault = "unknown key on local" if "software" in each else "missing key"
             raise UserError(f"{path}: {dotted((*spot, 'software'))}: {fault}")
         text = f"{' '.join(each['reason'].split())} (`{each['run']}`)"
         yield (each["machine"], each.get("software", "")), text
+
+
+def _is_machine(name: str) -> bool:
+    """Return true for the local machine, or one to simulate, with or without a number of CPUs."""
+    return name == LOCAL or split_cpus(name)[0] in machine_names()
 
 
 def _cells(

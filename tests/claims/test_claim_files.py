@@ -337,6 +337,21 @@ def test_lists_of_parameters_are_swept(tmp_path):
             },
             "claims[0].reasons[0].software: unknown key on local",
         ),
+        (
+            {
+                "elsewhere": True,
+                "reasons": [{"machine": "vax:4", "software": "s", "reason": "r", "run": "c"}],
+            },
+            "claims[0].reasons[0].machine: must be one of the claim's machines, local, or a "
+            "machine to simulate, not 'vax:4'",
+        ),
+        (
+            {
+                "elsewhere": True,
+                "reasons": [{"machine": "xeon:4", "reason": "r", "run": "c"}],
+            },
+            "claims[0].reasons[0].software: missing key",
+        ),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
         (
             {"not_testable": "why"},

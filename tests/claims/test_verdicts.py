@@ -496,6 +496,14 @@ def test_a_reason_on_the_local_machine_stands_beside_a_claim_that_fails_there():
     assert (holds.verdict, holds.why) == (ClaimVerdict.REPRODUCED, "")
 
 
+def test_a_reason_on_another_simulated_machine_stands_beside_a_claim_that_fails_there():
+    asked = claim(costs=(1,), machines=("xeon",), elsewhere=True)
+    asked = replace(asked, reasons={("power8", POWER8.software): "it needs more CPUs"})
+    [_, fails] = evaluate([asked], tables(on(POWER8, c1=pair(5.0))))
+    assert (fails.verdict, fails.why) == (ClaimVerdict.NOT_REPRODUCED, "it needs more CPUs")
+    assert fails.beside
+
+
 def test_a_reason_stands_behind_what_the_tables_lack():
     reasons = {("xeon", XEON.software): "longer queues would do it"}
     asked = claim(machines=("xeon",), reasons=reasons)
