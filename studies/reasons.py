@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, product
 from math import log, nan, sqrt
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -83,6 +83,91 @@ KEPT_LAWS = (
     ("xeon", "mix", MIX_10 | {"cost": 1000}, "p17-printed", "streams", 64, 20, (16, 64)),
 )
 """Machines, graphs, sizes, costs, laws, lengths of queues, periods [ms] and fixed levels."""
+
+LAWS_OF_QUEUES = {
+    "all queues, IBM's": ("dynamic", "streams"),
+    "IBM's": ("multilevel", "streams"),
+    "as printed": ("multilevel", "middleware19"),
+}
+"""Model and law by the words of a table."""
+
+NOTHING: Mapping[str, Any] = {"words": ""}
+NO_READ: Mapping[str, Any] = {
+    "words": "Snk does not read the payload",
+    "constants": {"cost.sink_byte": 0.001},
+}
+PAYLOAD_CELLS = (
+    (128, "all queues, IBM's", 10, NOTHING),
+    (128, "IBM's", 10, NOTHING),
+    (128, "as printed", 10, NOTHING),
+    (128, "all queues, IBM's", 100, NOTHING),
+    (128, "as printed", 100, NOTHING),
+    (1024, "all queues, IBM's", 10, NOTHING),
+    (1024, "IBM's", 10, NOTHING),
+    (1024, "as printed", 10, NOTHING),
+    (1024, "all queues, IBM's", 100, NOTHING),
+    (1024, "as printed", 100, NOTHING),
+    (16_384, "all queues, IBM's", 30, NOTHING),
+    (16_384, "IBM's", 30, NOTHING),
+    (16_384, "as printed", 30, NOTHING),
+    (16_384, "all queues, IBM's", 120, NOTHING),
+    (16_384, "as printed", 120, NOTHING),
+    (16_384, "as printed", 30, NO_READ),
+    (16_384, "as printed", 120, NO_READ),
+)
+"""Payloads [B], laws, periods [ms] and what is changed."""
+
+SKEWED: Mapping[str, Any] = {"words": "skewed costs", "sizes": {"cost": "skewed"}}
+WORKER_CELLS = (
+    *((128, "all queues, IBM's", 5, {"words": f"{n} queues", "queued": n}) for n in ("1", "5")),
+    *((128, "all queues, IBM's", 5, {"words": f"{n} queues", "queued": n}) for n in ("10", "25")),
+    (128, "all queues, IBM's", 5, {"words": "a queue at Snk", "queued": "sink"}),
+    (128, "all queues, IBM's", 5, {"words": "no queues", "queued": "none"}),
+    *((payload, "all queues, IBM's", 5, NOTHING) for payload in (128, 1024, 16_384)),
+    *((payload, "IBM's", 5, NOTHING) for payload in (128, 1024, 16_384)),
+    *((payload, "as printed", 5, NOTHING) for payload in (128, 1024, 16_384)),
+    (128, "as printed", 5, {"words": "a lock is free", "constants": {"cost.lock": 0.001}}),
+    *((payload, "as printed", 5, SKEWED) for payload in (128, 1024, 16_384)),
+    *(
+        (
+            payload,
+            "all queues, IBM's",
+            5,
+            SKEWED | {"words": "skewed costs, no queues", "queued": "none"},
+        )
+        for payload in (128, 1024, 16_384)
+    ),
+    (
+        16_384,
+        "as printed",
+        5,
+        {
+            "words": "skewed costs, Snk does not read the payload",
+            "sizes": {"cost": "skewed"},
+            "constants": NO_READ["constants"],
+        },
+    ),
+)
+"""As above."""
+
+MIX_CELLS = (
+    *((128, law, 20, NOTHING) for law in LAWS_OF_QUEUES),
+    *((1024, law, 20, NOTHING) for law in LAWS_OF_QUEUES),
+    (1024, "all queues, IBM's", 100, NOTHING),
+    (1024, "as printed", 100, NOTHING),
+)
+"""As above."""
+
+UNASSISTED_CELLS = (
+    (16, 100, 8, 20, SEEDS_OF_LAWS),
+    (16, 100, 64, 20, SEEDS_OF_LAWS),
+    (16, 100, 64, 5, SEEDS_OF_LAWS),
+    (16, 500, 8, 100, (0,)),
+    (88, 100, 8, 20, SEEDS_OF_LAWS),
+    (176, 100, 8, 20, SEEDS_OF_LAWS),
+    (88, 500, 8, 100, SEEDS_OF_LAWS),
+)
+"""CPUs, operators, lengths of queues, periods [ms] and seeds."""
 
 REFERENCE_OVER_CSTREAM = {"cstream": 0.66, "millrace": 0.242}
 """Time of a step on the core that a software's costs are given for, over that on C-Stream's machine
@@ -1030,15 +1115,20 @@ def shares(software: str) -> Iterator[str]:
 
 
 def balanced(
-    parameters: Mapping[str, Any], software: str, periods: int, period_ms: int, seed: int
+    parameters: Mapping[str, Any],
+    software: str,
+    periods: int,
+    period_ms: int,
+    seed: int,
+    cpus: int = 16,
 ) -> tuple[list[int], list[float]]:
-    """Return ports and throughput of ElasticLoadBalance on 16 CPUs by period."""
+    """Return ports and throughput of ElasticLoadBalance by period."""
     run = run_of(
         "load-balance",
         {"workers": 32, "buffer": 100, "period": period_ms} | dict(parameters),
         "manual",
         machine="xeon",
-        cpus=16,
+        cpus=cpus,
         software=software,
         duration_s=periods * period_ms / 1000,
         period_s=period_ms / 1000,
@@ -1050,7 +1140,182 @@ def balanced(
     return levels, [each["sink_tuples_per_s"] for each in samples]
 
 
-def noise(software: str) -> Iterator[str]:
+def placed_until_stationary(
+    graph: str,
+    sizes: Mapping[str, Any],
+    model: str,
+    law: str,
+    software: str,
+    period_ms: int,
+    constants: Mapping[str, float] | None = None,
+    queued: str = "",
+) -> tuple[str, str, str]:
+    """Return throughputs [k tuples/s], threads and queues on 16 CPUs, one for each seed, as in the
+    kept study: 10 periods once a run is stationary. A star: it did not become so.
+    """
+    rates, threads, queues = [], [], []
+    for seed in SEEDS_OF_LAWS:
+        run = run_of(
+            graph,
+            sizes,
+            model,
+            elastic=True,
+            law=law,
+            minimum=2,
+            maximum=16,
+            machine="xeon",
+            cpus=16,
+            software=software,
+            queue_capacity=8,
+            duration_s=10 * period_ms / 1000,
+            period_s=period_ms / 1000,
+            seed=seed,
+            constants=constants or {},
+            **({"queued": queued} if queued else {}),
+        )
+        record = run_once(run)
+        last = record["samples"][-1]
+        star = "" if record["settled"] else " *"
+        rates.append(f"{record['sink_tuples_per_s'] / 1000:,.0f}{star}")
+        threads.append(last["threads_active"])
+        queues.append(last["queued_ports"])
+    return ", ".join(rates), listed(threads), listed(queues)
+
+
+def of_cells(
+    graph: str, sizes: Mapping[str, Any], cells: Sequence[tuple[Any, ...]], software: str
+) -> Iterator[str]:
+    """Yield a table of M19's laws by payload, law, period and what is changed."""
+    yield "| payload | law | period | changed | throughput | threads | queues |"
+    yield "|---:|---|---:|---|---|---|---|"
+    for payload, words, period_ms, changed in cells:
+        model, law = LAWS_OF_QUEUES[words]
+        found = placed_until_stationary(
+            graph,
+            {"cost": 100} | dict(sizes) | {"payload": payload} | changed.get("sizes", {}),
+            model,
+            law,
+            software,
+            period_ms,
+            changed.get("constants"),
+            changed.get("queued", ""),
+        )
+        yield row(f"{payload:,}", words, f"{period_ms} ms", changed["words"], *found)
+
+
+def payloads(software: str) -> Iterator[str]:
+    """M19's pipeline of 100 operators on 16 CPUs by payload, law, period and what the sink does."""
+    yield from of_cells("pipeline", {"operators": 100}, PAYLOAD_CELLS, software)
+
+
+def workers(software: str) -> Iterator[str]:
+    """M19's 50 operators side by side on 16 CPUs by payload, law, costs, and queues by hand."""
+    yield from of_cells("data-parallel", {"width": 50}, WORKER_CELLS, software)
+
+
+def mix_laws(software: str) -> Iterator[str]:
+    """M19's mix of 500 operators on 16 CPUs by payload, law and period."""
+    yield from of_cells("mix", {"width": 10, "depth": 50}, MIX_CELLS, software)
+
+
+def unassisted(software: str) -> Iterator[str]:
+    """M19's law without what shortens it (Figure 6) by CPUs, operators, queues and period."""
+    yield (
+        "| CPUs | operators | queues hold | period | settles after | highest level "
+        "| highest over before | peak on a switch |"
+    )
+    yield "|---:|---:|---:|---:|---|---|---|---|"
+    for cpus, number, capacity, period_ms, seeds in UNASSISTED_CELLS:
+        found = [adaptation_of(cpus, number, capacity, period_ms, software, seed) for seed in seeds]
+        settles, highest, gains_there, peaks = zip(*found, strict=True)
+        yield row(
+            str(cpus),
+            str(number),
+            str(capacity),
+            f"{period_ms} ms",
+            listed(settles),
+            listed(highest),
+            ", ".join(f"{each:.2f}" for each in gains_there),
+            ", ".join(f"{each:.2f}" for each in peaks),
+        )
+
+
+def adaptation_of(
+    cpus: int, operators: int, capacity: int, period_ms: int, software: str, seed: int
+) -> tuple[int, int, float, float]:
+    """Return the periods until nothing changes, the highest level, the throughput at the end of the
+    first stay there over that before it, and the highest throughput in a period for which queues
+    came or went over that of all others; of 100 periods.
+    """
+    run = run_of(
+        "pipeline",
+        {"operators": operators, "cost": "skewed", "payload": 1024},
+        "multilevel",
+        elastic=True,
+        law="middleware19",
+        law_settings=(("history", False), ("satisfied", False)),
+        minimum=2,
+        maximum=cpus,
+        machine="xeon",
+        cpus=cpus,
+        software=software,
+        queue_capacity=capacity,
+        duration_s=0.1 * period_ms,
+        period_s=period_ms / 1000,
+        warmup=0.0,
+        seed=seed,
+    )
+    samples = run_once(run)["samples"]
+    levels = [each["threads_active"] for each in samples]
+    queues = [each["queued_ports"] for each in samples]
+    rates = [each["sink_tuples_per_s"] for each in samples]
+    pairs = list(pairwise(zip(levels, queues, strict=True)))
+    settles = max((at for at, (one, other) in enumerate(pairs, 1) if one != other), default=0) + 1
+    top = levels.index(max(levels))
+    left = next((at for at in range(top, len(levels)) if levels[at] != levels[top]), len(levels))
+    switched = [one[1] != other[1] for one, other in pairs]
+    peak = max(rate for rate, switch in zip(rates[1:], switched, strict=True) if switch)
+    others = max(rate for rate, switch in zip(rates[1:], switched, strict=True) if not switch)
+    return settles, levels[top], rates[left - 1] / rates[top - 1], peak / others
+
+
+def balance_on_4(software: str) -> Iterator[str]:
+    """Ports of ElasticLoadBalance on 4 CPUs by cost, period and tolerance, in 120 periods."""
+    yield (
+        "| cost | period | tolerance | highest level | median of the end | highest less that "
+        "| changes |"
+    )
+    yield "|---:|---:|---:|---|---|---|---|"
+    for cost in (1000, 10_000):
+        for period_ms, tolerance in ((2, 5), (2, 10), (2, 20), (20, 5)):
+            sizes = {"cost": cost, "tolerance": tolerance}
+            runs = [balanced(sizes, software, 120, period_ms, seed, 4)[0] for seed in (1, 2, 3)]
+            ends = [levels[2 * len(levels) // 3 :] for levels in runs]
+            highest, final = [max(levels) for levels in runs], [median(end) for end in ends]
+            yield row(
+                f"{cost:,}",
+                f"{period_ms} ms",
+                f"{tolerance} %",
+                listed(highest),
+                listed(final),
+                listed([most - end for most, end in zip(highest, final, strict=True)]),
+                ", ".join(
+                    f"{fmean(one != other for one, other in pairwise(end)):.2f}" for end in ends
+                ),
+            )
+
+
+def noise_on_4(software: str) -> Iterator[str]:
+    """Noise of ElasticLoadBalance with cheap tuples, as in `noise`, on 4 CPUs."""
+    yield from noise(software, cpus=4)
+
+
+def bursts_on_4(software: str) -> Iterator[str]:
+    """Ports of ElasticLoadBalance after bursts of expensive tuples, as in `bursts`, on 4 CPUs."""
+    yield from bursts(software, cpus=4)
+
+
+def noise(software: str, cpus: int = 16) -> Iterator[str]:
     """Noise and throughput of ElasticLoadBalance with cheap tuples by period and tolerance.
 
     Noise is how far throughput differs from period to period at one level, as a share.
@@ -1068,7 +1333,7 @@ def noise(software: str) -> Iterator[str]:
         found: list[tuple[float, float, float]] = []
         for seed in SEEDS_OF_LAWS:
             sizes = {"cost": 1, "buffer": buffer, "tolerance": tolerance}
-            levels, rates = balanced(sizes, software, 120, period_ms, seed)
+            levels, rates = balanced(sizes, software, 120, period_ms, seed, cpus)
             steps = [
                 log(after / before)
                 for before, after, one, other in zip(
@@ -1096,7 +1361,7 @@ def noise(software: str) -> Iterator[str]:
         )
 
 
-def bursts(software: str) -> Iterator[str]:
+def bursts(software: str, cpus: int = 16) -> Iterator[str]:
     """Ports of ElasticLoadBalance after bursts of expensive tuples, by tolerance and buffers."""
     cycle = 1_000_000
     yield "| buffers hold | tolerance | highest level | last level before the next burst |"
@@ -1111,7 +1376,7 @@ def bursts(software: str) -> Iterator[str]:
                 "buffer": buffer,
                 "tolerance": tolerance,
             }
-            levels, rates = balanced(sizes, software, 600, 2, seed)
+            levels, rates = balanced(sizes, software, 600, 2, seed, cpus)
             sent = list(accumulate(rate * 0.002 for rate in rates))
             within = [
                 level
@@ -1163,6 +1428,13 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "gains": (gains, "millrace"),
     "noise": (noise, "streams-4.2"),
     "bursts": (bursts, "streams-4.2"),
+    "balance-on-4": (balance_on_4, "streams-4.2"),
+    "noise-on-4": (noise_on_4, "streams-4.2"),
+    "bursts-on-4": (bursts_on_4, "streams-4.2"),
+    "payloads": (payloads, "streams-4.2"),
+    "workers": (workers, "streams-4.2"),
+    "mix-laws": (mix_laws, "streams-4.2"),
+    "unassisted": (unassisted, "streams-4.2"),
 }
 """Experiments with the software whose costs they have unless another is asked for."""
 
