@@ -346,10 +346,7 @@ def test_lists_of_parameters_are_swept(tmp_path):
             "machine to simulate, not 'vax:4'",
         ),
         (
-            {
-                "elsewhere": True,
-                "reasons": [{"machine": "xeon:4", "reason": "r", "run": "c"}],
-            },
+            {"elsewhere": True, "reasons": [{"machine": "xeon:4", "reason": "r", "run": "c"}]},
             "claims[0].reasons[0].software: missing key",
         ),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
