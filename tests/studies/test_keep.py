@@ -30,6 +30,7 @@ from studies.keep import (
 )
 
 NAME = "crossover"
+RUN = re.compile(r"\(`(python -m studies|millrace run)[^`]+`\)")  # ends a reason
 FRONT = "front"  # picture of the README, a part of a kept figure (docs/reference/figures.md)
 
 
@@ -172,6 +173,14 @@ def test_kept_verdicts_are_those_of_the_kept_tables(tmp_path):
         for name in VERDICTS:
             own, kept = (folder / profile / name for folder in (tmp_path, STUDY))
             assert own.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), kept
+
+
+def test_each_kept_verdict_that_is_not_reproduced_has_a_reason_with_the_run_that_shows_it():
+    for path in STUDY.glob(f"*/{VERDICTS[1]}"):
+        results = json.loads(path.read_text(encoding="utf-8"))["results"]
+        failed = [each for each in results if each["verdict"] == "not reproduced"]
+        without = [each["id"] for each in failed if not RUN.search(each["why"] or "")]
+        assert failed and not without
 
 
 def test_kept_tables_draw_their_figures_again(tmp_path):
