@@ -226,7 +226,9 @@ def test_a_measured_point_has_three_runs_at_least(name):
         for block in of_project(name).blocks()
         if not block.place.simulated and not block.finals and block.repeats < 3
     }
-    assert few == {"mw19_fig14"}  # drawings of graphs; an interval of two runs is 13 standard errors
+    assert few == {
+        "mw19_fig14"
+    }  # drawings of graphs; an interval of two runs is 13 standard errors
 
 
 def test_the_quick_profile_fits_the_time_promised():
