@@ -148,7 +148,7 @@ WORKER_CELLS = (
         },
     ),
 )
-"""As above."""
+"""Payloads [B], laws, periods [ms] and what is changed."""
 
 MIX_CELLS = (
     *((128, law, 20, NOTHING) for law in LAWS_OF_QUEUES),
@@ -156,7 +156,7 @@ MIX_CELLS = (
     (1024, "all queues, IBM's", 100, NOTHING),
     (1024, "as printed", 100, NOTHING),
 )
-"""As above."""
+"""Payloads [B], laws, periods [ms] and what is changed."""
 
 UNASSISTED_CELLS = (
     (16, 100, 8, 20, SEEDS_OF_LAWS),
