@@ -369,17 +369,31 @@ def settling(software: str) -> Iterator[str]:
 
 def history(software: str) -> Iterator[str]:
     """Throughput of a level of P17's mix at once, and where the law comes back to it from above."""
+    cells = (("xeon", 1000, 64), ("power8", 1, 16), ("power8", 1000, 64))
+    yield from histories(cells, MIX_10, 64, software)
+
+
+def full_history(software: str) -> Iterator[str]:
+    """Throughput of a level as in `history`, with 1,000 operators on Power8 and queues of 8."""
+    cells = (("power8", 1, 64), ("power8", 100, 64))
+    yield from histories(cells, MIX_100, 8, software)
+
+
+def histories(
+    cells: Sequence[tuple[str, int, int]], shape: Mapping[str, int], capacity: int, software: str
+) -> Iterator[str]:
+    """Yield the table of `history` for machines, costs and levels."""
     yield "| machine | cost | level | hardware threads | at once | on the way up | from above |"
     yield "|---|---:|---:|---|---:|---:|---:|"
-    for machine, cost, level in (("xeon", 1000, 64), ("power8", 1, 16), ("power8", 1000, 64)):
-        sizes = MIX_10 | {"cost": cost}
+    for machine, cost, level in cells:
+        sizes = dict(shape) | {"cost": cost}
         for words, constants in (("as estimated", {}), ("as fast as cores", free_smt(machine))):
             at_once = fixed(
-                "mix", sizes, machine, software, level, events=MEDIUM, constants=constants
+                "mix", sizes, machine, software, level, capacity, MEDIUM, constants=constants
             )
             up, down = [], []
             for seed in SEEDS:
-                cell = ("mix", sizes, machine, software, 64, 10, 40, seed, constants)
+                cell = ("mix", sizes, machine, software, capacity, 10, 40, seed, constants)
                 samples = law_samples(*cell)
                 levels = [each["threads_active"] for each in samples]
                 rates = [each["sink_tuples_per_s"] / 1000 for each in samples]
@@ -1008,6 +1022,20 @@ def shared_cores(software: str) -> Iterator[str]:
             yield row(f"{cost:,}", words, *map(throughput, arms))
 
 
+def short_queues(software: str) -> Iterator[str]:
+    """Dedicated in P17's mix of 1,000 operators by machine, cost and the length of queues."""
+    yield "| machine | cost | queues of 8 | queues of 64 |"
+    yield "|---|---:|---:|---:|"
+    for machine in ALL_THREADS:
+        for cost in (1, 100, 1000):
+            sizes = MIX_100 | {"cost": cost}
+            arms = [
+                fixed("mix", sizes, machine, software, "dedicated", capacity, MEDIUM)
+                for capacity in (8, 64)
+            ]
+            yield row(machine, f"{cost:,}", *map(throughput, arms))
+
+
 def few_cpus(software: str) -> Iterator[str]:
     """P17's graphs with 100 operators by CPUs of the Xeon and software."""
     arms = "manual | dedicated | its share of the kernel | fastest level of dynamic | its threads"
@@ -1408,6 +1436,8 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "adaptation": (adaptation, "millrace"),
     "thresholds": (thresholds, "millrace"),
     "few": (few, "streams-4.2"),
+    "full-history": (full_history, "millrace"),
+    "short-queues": (short_queues, "millrace"),
     "few-cpus": (few_cpus, "streams-4.2"),
     "siblings": (siblings, "streams-4.2"),
     "siblings-law": (siblings_law, "streams-4.2"),

@@ -5,6 +5,7 @@ of the intervals, commit.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -103,7 +104,7 @@ def of_settled_runs(table: pd.DataFrame) -> str:
     if some.empty:
         return ""
     named = some.assign(arm=[f"{row['arm']} ({_share(row)})" for _, row in some.iterrows()])
-    return f"Mean of the settled runs alone: {_points(named)}."
+    return f"Mean of the settled runs alone: {_points(named, table)}."
 
 
 def left_out(table: pd.DataFrame) -> str:
@@ -111,7 +112,7 @@ def left_out(table: pd.DataFrame) -> str:
     without any.
     """
     lost = table[table["mean"].isna() & (table["unsettled"] > 0)]
-    return f"Left out, since not stationary: {_points(lost)}." if len(lost) else ""
+    return f"Left out, since not stationary: {_points(lost, table)}." if len(lost) else ""
 
 
 def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
@@ -158,13 +159,13 @@ def _lines(figure: Figure, text: str) -> list[str]:
     return textwrap.wrap(text, int(figure.get_figwidth() * CHARACTERS_PER_INCH))
 
 
-def _points(table: pd.DataFrame) -> str:
+def _points(points: pd.DataFrame, table: pd.DataFrame) -> str:
     """Return arms with their cells and machines, machine by machine, and cells with the same arms
-    at once; of many cells the number of points.
+    at once; of many cells the number of points. `table` has all cells of the figure.
     """
-    parts = []
-    several = table.groupby("machine")["software"].nunique(dropna=False) > 1
-    for (machine, software), rows in table.groupby(
+    parts, named = [], _short_names(table["cell"].unique())
+    several = points.groupby("machine")["software"].nunique(dropna=False) > 1
+    for (machine, software), rows in points.groupby(
         ["machine", "software"], sort=False, dropna=False
     ):
         place = f"on {for_people(str(machine))}"
@@ -176,10 +177,20 @@ def _points(table: pd.DataFrame) -> str:
             continue
         cells_of: dict[str, list[str]] = {}
         for cell, arms in rows.groupby("cell", sort=False)["arm"]:
-            cells_of.setdefault(listed(list(arms)), []).append(str(cell))
+            cells_of.setdefault(listed(list(arms)), []).append(named[cell])
         cells = "; ".join(f"{arms} in {listed(cells)}" for arms, cells in cells_of.items())
         parts.append(f"{place} {cells}")
     return "; ".join(parts)
+
+
+def _short_names(cells: Sequence[str]) -> dict[str, str]:
+    """Return the names of cells without what all of them have in common; whole for one cell."""
+    parts = {cell: cell.split(",") for cell in cells}
+    common = set.intersection(*map(set, parts.values())) if len(parts) > 1 else set()
+    return {
+        cell: ",".join(part for part in words if part not in common) or cell
+        for cell, words in parts.items()
+    }
 
 
 def _share(row: pd.Series) -> str:

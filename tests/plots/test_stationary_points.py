@@ -55,7 +55,7 @@ def test_rates_of_the_source_and_latencies_are_of_stationary_runs():
     assert [float(line.get_xdata()[0]) for line in above.lines if line.get_marker() == "x"] == [50]
     told = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "left out: not stationary" in told
-    assert "Left out, since not stationary: on xeon coroutine-4 in chain,selectivity=50." in words(
+    assert "Left out, since not stationary: on xeon coroutine-4 in selectivity=50." in words(
         figure
     )
 
@@ -95,7 +95,7 @@ def test_points_left_out_are_named_by_software_and_cells_with_the_same_arms_at_o
         for software in ("cstream", "millrace")
         for share in (40, 50)
     ]
-    cells = "coroutine-4 in chain,selectivity=40 and chain,selectivity=50"
+    cells = "coroutine-4 in selectivity=40 and selectivity=50"
     drawn = without_unsettled(frame(rows))
     assert provenance.left_out(drawn) == (
         f"Left out, since not stationary: on xeon with the costs of cstream {cells}; "
@@ -119,7 +119,7 @@ def test_means_beside_runs_over_time_are_of_stationary_runs():
     assert list(rate.containers[0].lines[0].get_xdata()) == [20.0]
     assert all(list(line.get_xdata()) == [20.0] for line in ends.lines)
     assert over_time.lines  # the way there is shown
-    assert "Left out, since not stationary: on xeon dynamic-elastic in chain,busy=80." in words(
+    assert "Left out, since not stationary: on xeon dynamic-elastic in busy=80." in words(
         figure
     )
     assert set(replica_panels.of_lines(frame(rows))) == {"cstream"}
