@@ -1022,6 +1022,16 @@ def shared_cores(software: str) -> Iterator[str]:
             yield row(f"{cost:,}", words, *map(throughput, arms))
 
 
+def full_periods(software: str) -> Iterator[str]:
+    """P17's law in its mix of 1,000 operators on Power8 in periods of 100 ms; queues of 8."""
+    yield "| cost | highest level | level at the end | throughput at the end |"
+    yield "|---:|---|---|---|"
+    for cost in (1, 100):
+        cell = ("mix", MIX_100 | {"cost": cost}, "power8", software, 8, 100, 20)
+        ends = [adapted(*cell, seed, minimum=2) for seed in SEEDS]
+        yield row(str(cost), *columns(ends))
+
+
 def short_queues(software: str) -> Iterator[str]:
     """Dedicated in P17's mix of 1,000 operators by machine, cost and the length of queues."""
     yield "| machine | cost | queues of 8 | queues of 64 |"
@@ -1338,6 +1348,25 @@ def noise_on_4(software: str) -> Iterator[str]:
     yield from noise(software, cpus=4)
 
 
+def harm(software: str) -> Iterator[str]:
+    """Throughput of ElasticLoadBalance with cheap tuples by CPUs and a fixed number of ports."""
+    yield "| CPUs | 1 port | 2 ports | 3 ports | 4 ports |"
+    yield "|---:|---:|---:|---:|---:|"
+    for cpus in (2, 4, 16):
+        arms = [
+            fixed(
+                "load-balance",
+                {"workers": 32, "buffer": 100, "cost": 1, "elastic": "no", "initial": ports},
+                f"xeon:{cpus}",
+                software,
+                "manual",
+                events=MEDIUM,
+            )
+            for ports in (1, 2, 3, 4)
+        ]
+        yield row(str(cpus), *map(throughput, arms))
+
+
 def bursts_on_4(software: str) -> Iterator[str]:
     """Ports of ElasticLoadBalance after bursts of expensive tuples, as in `bursts`, on 4 CPUs."""
     yield from bursts(software, cpus=4)
@@ -1436,7 +1465,9 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[str], Iterator[str]], str]] = {
     "adaptation": (adaptation, "millrace"),
     "thresholds": (thresholds, "millrace"),
     "few": (few, "streams-4.2"),
+    "harm": (harm, "streams-4.2"),
     "full-history": (full_history, "millrace"),
+    "full-periods": (full_periods, "millrace"),
     "short-queues": (short_queues, "millrace"),
     "few-cpus": (few_cpus, "streams-4.2"),
     "siblings": (siblings, "streams-4.2"),
@@ -1538,7 +1569,7 @@ def silence(samples: Sequence[Mapping[str, Any]]) -> float:
 
 def fixed(
     graph: str,
-    parameters: Mapping[str, int],
+    parameters: Mapping[str, Any],
     machine: str,
     software: str,
     threads: int | str,

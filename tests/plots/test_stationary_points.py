@@ -55,9 +55,7 @@ def test_rates_of_the_source_and_latencies_are_of_stationary_runs():
     assert [float(line.get_xdata()[0]) for line in above.lines if line.get_marker() == "x"] == [50]
     told = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "left out: not stationary" in told
-    assert "Left out, since not stationary: on xeon coroutine-4 in selectivity=50." in words(
-        figure
-    )
+    assert "Left out, since not stationary: on xeon coroutine-4 in selectivity=50." in words(figure)
 
 
 @pytest.mark.parametrize("name", ["cstream_fig4", "cstream_policies"])
@@ -119,9 +117,7 @@ def test_means_beside_runs_over_time_are_of_stationary_runs():
     assert list(rate.containers[0].lines[0].get_xdata()) == [20.0]
     assert all(list(line.get_xdata()) == [20.0] for line in ends.lines)
     assert over_time.lines  # the way there is shown
-    assert "Left out, since not stationary: on xeon dynamic-elastic in busy=80." in words(
-        figure
-    )
+    assert "Left out, since not stationary: on xeon dynamic-elastic in busy=80." in words(figure)
     assert set(replica_panels.of_lines(frame(rows))) == {"cstream"}
 
 
