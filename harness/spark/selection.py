@@ -4,8 +4,8 @@ Means are over *all* correct runs that have a rate. Whether a run becomes statio
 speed: if unsettled runs were left out of an arm whose fast runs settle and whose slow ones do not,
 its mean would be that of the fast runs. Each mean comes with the number of runs that did not settle
 and the share of those that did (`unsettled`, `settled_share`), and figures mark it; `stationary`
-says which simulated ones they leave out. Runs with other
-constants, the variants of a sensitivity study, are compared with the mean and never enter it.
+says which simulated ones they leave out. Runs with other constants, the variants of a sensitivity
+study, are compared with the mean and never enter it.
 
 The rate of a run is that of the tuples at its sinks. In the short windows that can be simulated, a
 deep pipeline may not bring a single lump of tuples to its end, which does not mean a throughput of

@@ -75,6 +75,7 @@ def without_unsettled(table: pd.DataFrame) -> pd.DataFrame:
     hidden = dict.fromkeys((*MEANS, "at_points"), lost) | {
         f"{name}{end}": rows for name, rows in chosen.items() for end in ("", *ENDS)
     }
+    hidden["sd"] = lost | some  # that of the settled runs alone is not known
     return table.assign(
         **{name: table[name].mask(rows) for name, rows in hidden.items() if name in table}
     )

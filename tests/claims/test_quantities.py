@@ -314,7 +314,7 @@ def law_of_some_runs(settled: int, **other: object) -> dict:
 
 def test_a_simulated_arm_has_the_number_that_figures_draw():
     points = {"band": (8, 12), "at_points": [8.0, 12.0]}
-    cell = one_cell(law_of_some_runs(3, **points), arm("manual", 1), venue=XEON)
+    cell = one_cell(law_of_some_runs(3, sd=1.0, **points), arm("manual", 1), venue=XEON)
     rate = read(cell, "throughput", "elastic")
     assert (rate.value, rate.low, rate.high, rate.runs) == (20, 16, 24, 3)
     assert read(cell, "settled_level", "elastic").value == 6
@@ -322,6 +322,8 @@ def test_a_simulated_arm_has_the_number_that_figures_draw():
     assert cell.shown[0].arm == "dynamic-elastic (mean of 3 of 10 runs, which settled)"
     assert all(shown.is_settled for shown in cell.shown)
     assert read(cell.at_point(1), "throughput", "elastic").value == 24
+    with pytest.raises(Missing, match="no sd"):
+        read(cell, "run_spread", "elastic")
 
 
 def test_a_simulated_arm_that_figures_leave_out_has_no_number():
